@@ -1,0 +1,314 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+/// The C API of heddle: a partitioned global address space for GPUs and host threads.
+///
+/// A *runtime* is one processing element (PE). Nothing here is process-global: a process holds one
+/// runtime per PE it runs. Every communication names a *team*, and `pe` is an index in that team.
+///
+/// Every function returns a status; on failure `heddle_last_error()` tells what was asked, what was
+/// found and what to do. Output parameters are written only on success. Functions are thread-safe
+/// across runtimes; calls on one runtime come from one thread at a time.
+#ifndef HEDDLE_HEDDLE_H
+#define HEDDLE_HEDDLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(HEDDLE_BUILD)
+#define HEDDLE_API __attribute__((visibility("default")))
+#else
+#define HEDDLE_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HEDDLE_VERSION_MAJOR 0
+#define HEDDLE_VERSION_MINOR 1
+#define HEDDLE_VERSION_PATCH 0
+
+typedef enum heddle_status {
+  HEDDLE_SUCCESS = 0,
+  HEDDLE_ERROR_INVALID_ARGUMENT = 1,  ///< an argument is wrong; nothing was sent
+  HEDDLE_ERROR_INVALID_USAGE = 2,     ///< the call is wrong here: order, second init, double free
+  HEDDLE_ERROR_OUT_OF_MEMORY = 3,     ///< the heap or the machine has no room; the heap stays usable
+  HEDDLE_ERROR_TIMEOUT = 4,           ///< a wait passed its deadline; the message names the peer
+  HEDDLE_ERROR_PEER_LOST = 5,         ///< a PE died; the message names it
+  HEDDLE_ERROR_MISMATCH = 6,          ///< HEDDLE_CHECK=1 found PEs that called differently
+  HEDDLE_ERROR_NOT_SUPPORTED = 7,     ///< this device, type or peer cannot do it
+  HEDDLE_ERROR_SYSTEM = 8,            ///< the operating system or a library failed
+  HEDDLE_ERROR_ABORTED = 9,           ///< the team was aborted by another PE or an earlier error
+  HEDDLE_ERROR_INTERNAL = 10          ///< a defect in heddle
+} heddle_status_t;
+
+typedef enum heddle_type {
+  HEDDLE_INT32 = 0,
+  HEDDLE_INT64 = 1,
+  HEDDLE_FLOAT16 = 2,
+  HEDDLE_BFLOAT16 = 3,
+  HEDDLE_FLOAT32 = 4,
+  HEDDLE_FLOAT64 = 5
+} heddle_type_t;
+
+typedef enum heddle_op {
+  HEDDLE_SUM = 0,
+  HEDDLE_PROD = 1,
+  HEDDLE_MIN = 2,
+  HEDDLE_MAX = 3,
+  HEDDLE_AVG = 4
+} heddle_op_t;
+
+typedef enum heddle_signal_op { HEDDLE_SIGNAL_SET = 0, HEDDLE_SIGNAL_ADD = 1 } heddle_signal_op_t;
+
+/// Unsigned comparison of a signal with a value in the waits.
+typedef enum heddle_cmp {
+  HEDDLE_CMP_EQ = 0,
+  HEDDLE_CMP_NE = 1,
+  HEDDLE_CMP_GT = 2,
+  HEDDLE_CMP_GE = 3,
+  HEDDLE_CMP_LT = 4,
+  HEDDLE_CMP_LE = 5
+} heddle_cmp_t;
+
+/// Atomic operations of `heddle_atomic`; the 64-bit or 32-bit word is taken as unsigned.
+typedef enum heddle_atomic_op {
+  HEDDLE_ATOMIC_FETCH = 0,
+  HEDDLE_ATOMIC_SET = 1,
+  HEDDLE_ATOMIC_ADD = 2,
+  HEDDLE_ATOMIC_AND = 3,
+  HEDDLE_ATOMIC_OR = 4,
+  HEDDLE_ATOMIC_XOR = 5,
+  HEDDLE_ATOMIC_SWAP = 6,
+  HEDDLE_ATOMIC_COMPARE_SWAP = 7
+} heddle_atomic_op_t;
+
+typedef struct heddle_runtime* heddle_runtime_t;
+typedef struct heddle_team* heddle_team_t;
+/// NULL is the default stream: on the host device its work runs in the calling thread.
+typedef struct heddle_stream* heddle_stream_t;
+typedef struct heddle_event* heddle_event_t;
+/// A job of PEs that are threads of this process.
+typedef struct heddle_thread_job* heddle_thread_job_t;
+
+/// Names a job to be formed over TCP: an address and a random secret. Pass it round by any means.
+typedef struct heddle_unique_id {
+  char bytes[128];
+} heddle_unique_id_t;
+
+/* ---- version and errors ------------------------------------------------------------------- */
+
+/// Writes the library's version, which may be newer than the header's.
+HEDDLE_API heddle_status_t heddle_get_version(int* major, int* minor, int* patch);
+/// A constant name such as "HEDDLE_ERROR_TIMEOUT".
+HEDDLE_API const char* heddle_status_name(heddle_status_t status);
+/// The message of the last failed call of the calling thread ("" if none). Valid until the next.
+HEDDLE_API const char* heddle_last_error(void);
+
+/* ---- init and finalize -------------------------------------------------------------------- */
+
+/// Joins the job that the environment tells of: a PMIx launcher (srun --mpi=pmix, mpirun,
+/// heddle-run), else torchrun's variables (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT), else one PE
+/// alone (logged at INFO). Collective over the job. A second init of the same launcher rank, while
+/// the first lives, is HEDDLE_ERROR_INVALID_USAGE.
+HEDDLE_API heddle_status_t heddle_init(heddle_runtime_t* runtime);
+
+/// Makes an id whose address is this machine's (HEDDLE_SOCKET_IFNAME picks the interface). Called by
+/// the PE that will be rank 0, which must be the one to init with it from this process.
+HEDDLE_API heddle_status_t heddle_get_unique_id(heddle_unique_id_t* id);
+/// Joins the job of `id` as `pe` of `n_pes`. Collective over the n_pes callers.
+HEDDLE_API heddle_status_t heddle_init_unique_id(heddle_runtime_t* runtime,
+                                                 const heddle_unique_id_t* id, int pe, int n_pes);
+
+/// A job of n_pes threads of this process; each thread then calls heddle_init_thread once.
+HEDDLE_API heddle_status_t heddle_thread_job_create(heddle_thread_job_t* job, int n_pes);
+HEDDLE_API heddle_status_t heddle_init_thread(heddle_runtime_t* runtime, heddle_thread_job_t job,
+                                              int pe);
+/// The job may be destroyed as soon as every PE has returned from heddle_init_thread.
+HEDDLE_API heddle_status_t heddle_thread_job_destroy(heddle_thread_job_t job);
+
+/// Leaves the job: a barrier when all PEs are alive, then every resource is released, teams and
+/// symmetric memory included. After a failure it still releases everything and returns success.
+HEDDLE_API heddle_status_t heddle_finalize(heddle_runtime_t runtime);
+
+HEDDLE_API heddle_status_t heddle_my_pe(heddle_runtime_t runtime, int* pe);
+HEDDLE_API heddle_status_t heddle_n_pes(heddle_runtime_t runtime, int* n_pes);
+
+/* ---- symmetric memory: collective over all PEs of the runtime, in the same order ----------- */
+
+/// Allocates `bytes` at the same offset in every PE's heap, aligned to 64 bytes; ends with a barrier.
+/// bytes = 0 gives NULL. Memory is not touched, hence its content is unspecified.
+HEDDLE_API heddle_status_t heddle_malloc(heddle_runtime_t runtime, size_t bytes, void** ptr);
+/// As heddle_malloc of count * size, zeroed on every PE before the barrier.
+HEDDLE_API heddle_status_t heddle_calloc(heddle_runtime_t runtime, size_t count, size_t size,
+                                         void** ptr);
+/// As heddle_malloc with an alignment: a power of two, at most 2 MiB.
+HEDDLE_API heddle_status_t heddle_align(heddle_runtime_t runtime, size_t alignment, size_t bytes,
+                                        void** ptr);
+/// Resizes, keeping the first min(old, new) bytes. NULL allocates; bytes = 0 frees and gives NULL.
+HEDDLE_API heddle_status_t heddle_realloc(heddle_runtime_t runtime, void* ptr, size_t bytes,
+                                          void** result);
+/// Starts with a barrier, so that no PE still uses the memory. NULL is allowed.
+HEDDLE_API heddle_status_t heddle_free(heddle_runtime_t runtime, void* ptr);
+
+/// The address at which this PE can load and store the object that `symmetric` is on `pe` of the
+/// world; NULL in *ptr if that PE is not mapped.
+HEDDLE_API heddle_status_t heddle_ptr(heddle_runtime_t runtime, const void* symmetric, int pe,
+                                      void** ptr);
+
+/// Makes the caller's own host memory [buffer, buffer + bytes) symmetric: its pages become part of
+/// the heap, in place, and *symmetric is their address in the heap, for use in kernels. Host calls
+/// take either address. buffer and bytes are multiples of the page size (4096), and no thread may
+/// touch the pages during the call. Collective; every PE gives the same size.
+HEDDLE_API heddle_status_t heddle_register(heddle_runtime_t runtime, void* buffer, size_t bytes,
+                                           void** symmetric);
+/// Gives the pages back to the process, content kept. Collective.
+HEDDLE_API heddle_status_t heddle_unregister(heddle_runtime_t runtime, void* buffer);
+
+/* ---- teams -------------------------------------------------------------------------------- */
+
+/// The team of all PEs. Owned by the runtime.
+HEDDLE_API heddle_status_t heddle_team_world(heddle_runtime_t runtime, heddle_team_t* team);
+/// The PEs of this machine (same boot and namespaces), in world order. Owned by the runtime.
+HEDDLE_API heddle_status_t heddle_team_node(heddle_runtime_t runtime, heddle_team_t* team);
+/// The PEs start, start + stride, ... (size of them) of `parent`; stride may be negative, not 0.
+/// Collective over `parent`; PEs outside get NULL.
+HEDDLE_API heddle_status_t heddle_team_split_strided(heddle_team_t parent, int start, int stride,
+                                                     int size, heddle_team_t* team);
+/// One team per colour, ordered by (key, parent's PE). Collective over `parent`; colour -1: no team.
+HEDDLE_API heddle_status_t heddle_team_split_color(heddle_team_t parent, int color, int key,
+                                                   heddle_team_t* team);
+HEDDLE_API heddle_status_t heddle_team_my_pe(heddle_team_t team, int* pe);
+HEDDLE_API heddle_status_t heddle_team_n_pes(heddle_team_t team, int* n_pes);
+/// The index in `to` of `pe` of `from`; -1 if it is not a member.
+HEDDLE_API heddle_status_t heddle_team_translate(heddle_team_t from, int pe, heddle_team_t to,
+                                                 int* translated);
+/// Collective over the team. World and node teams cannot be destroyed.
+HEDDLE_API heddle_status_t heddle_team_destroy(heddle_team_t team);
+/// The value that kernels take (`heddle::team_ref` of <heddle/device/team.hpp>), written to `ref`.
+/// `bytes` and `layout_version` are what the caller was compiled with; a difference is an error.
+HEDDLE_API heddle_status_t heddle_team_get_ref(heddle_team_t team, void* ref, size_t bytes,
+                                               uint32_t layout_version);
+/// Success, or the error that aborted the team (a lost PE, a wait past its deadline), with its text.
+HEDDLE_API heddle_status_t heddle_team_status(heddle_team_t team);
+/// Ends every pending and later wait of the team on every PE with HEDDLE_ERROR_ABORTED.
+HEDDLE_API heddle_status_t heddle_team_abort(heddle_team_t team, const char* reason);
+
+/* ---- one-sided operations from the host: `symmetric` objects, `pe` of the team -------------- */
+
+/// Copies `bytes` from local `src` to `pe`'s copy of symmetric `dst`. On return src may be reused.
+/// Visible at the target after a later fence + flag, quiet, signal or barrier (memory-model.md).
+HEDDLE_API heddle_status_t heddle_put(heddle_team_t team, void* dst, const void* src, size_t bytes,
+                                      int pe);
+/// Copies `bytes` from `pe`'s copy of symmetric `src` to local `dst`, complete on return.
+HEDDLE_API heddle_status_t heddle_get(heddle_team_t team, void* dst, const void* src, size_t bytes,
+                                      int pe);
+/// As put and get; src or dst may be reused or read only after heddle_quiet.
+HEDDLE_API heddle_status_t heddle_put_nbi(heddle_team_t team, void* dst, const void* src,
+                                          size_t bytes, int pe);
+HEDDLE_API heddle_status_t heddle_get_nbi(heddle_team_t team, void* dst, const void* src,
+                                          size_t bytes, int pe);
+/// Puts, then updates `pe`'s copy of the 64-bit `signal`; whoever sees the signal sees the data.
+HEDDLE_API heddle_status_t heddle_put_signal(heddle_team_t team, void* dst, const void* src,
+                                             size_t bytes, uint64_t* signal, uint64_t value,
+                                             heddle_signal_op_t op, int pe);
+/// Updates the signal alone; earlier puts of this PE to `pe` are visible before it.
+HEDDLE_API heddle_status_t heddle_signal(heddle_team_t team, uint64_t* signal, uint64_t value,
+                                         heddle_signal_op_t op, int pe);
+/// Waits until the local copy of `signal` compares true with `value` (acquire). The deadline is
+/// HEDDLE_TIMEOUT; passing it aborts the team.
+HEDDLE_API heddle_status_t heddle_signal_wait(heddle_team_t team, const uint64_t* signal,
+                                              heddle_cmp_t cmp, uint64_t value);
+/// One look: *satisfied is 1 or 0.
+HEDDLE_API heddle_status_t heddle_signal_test(heddle_team_t team, const uint64_t* signal,
+                                              heddle_cmp_t cmp, uint64_t value, int* satisfied);
+/// An atomic operation on `pe`'s copy of the naturally aligned symmetric word of `bytes` 4 or 8.
+/// `fetched` (may be NULL) gets the old value; `compare` is used by COMPARE_SWAP alone.
+HEDDLE_API heddle_status_t heddle_atomic(heddle_team_t team, void* word, size_t bytes,
+                                         heddle_atomic_op_t op, uint64_t value, uint64_t compare,
+                                         uint64_t* fetched, int pe);
+/// Puts before it are delivered to each PE before puts after it.
+HEDDLE_API heddle_status_t heddle_fence(heddle_team_t team);
+/// All puts, gets and atomics of this PE are complete and visible.
+HEDDLE_API heddle_status_t heddle_quiet(heddle_team_t team);
+/// quiet, then all PEs of the team have arrived.
+HEDDLE_API heddle_status_t heddle_barrier(heddle_team_t team);
+/// All PEs of the team have arrived; remote updates may be pending.
+HEDDLE_API heddle_status_t heddle_sync(heddle_team_t team);
+
+/* ---- streams and events ------------------------------------------------------------------- */
+
+/// An ordered queue with a thread of its own (host device).
+HEDDLE_API heddle_status_t heddle_stream_create(heddle_runtime_t runtime, heddle_stream_t* stream);
+/// Waits for the work that is queued, then destroys.
+HEDDLE_API heddle_status_t heddle_stream_destroy(heddle_stream_t stream);
+/// Waits for the work queued so far and returns its first error.
+HEDDLE_API heddle_status_t heddle_stream_synchronize(heddle_runtime_t runtime,
+                                                     heddle_stream_t stream);
+HEDDLE_API heddle_status_t heddle_event_create(heddle_runtime_t runtime, heddle_event_t* event);
+HEDDLE_API heddle_status_t heddle_event_destroy(heddle_event_t event);
+/// The event completes when all work queued on `stream` before it has.
+HEDDLE_API heddle_status_t heddle_event_record(heddle_event_t event, heddle_stream_t stream);
+/// Work queued on `stream` after this waits for the event's last record. An event that was never
+/// recorded is complete.
+HEDDLE_API heddle_status_t heddle_stream_wait_event(heddle_stream_t stream, heddle_event_t event);
+HEDDLE_API heddle_status_t heddle_event_synchronize(heddle_event_t event);
+/// Milliseconds between two completed events.
+HEDDLE_API heddle_status_t heddle_event_elapsed(heddle_event_t start, heddle_event_t stop,
+                                                double* milliseconds);
+
+/// The type-erased form of `heddle::launch`: runs `entry(arguments, block)` for every thread of a
+/// grid of blocks that are all resident. `arguments` (`bytes` of them, trivially copyable) are copied.
+/// See <heddle/device/launch.hpp>.
+typedef void (*heddle_kernel_entry_t)(const void* arguments, void* host_block);
+HEDDLE_API heddle_status_t heddle_launch(heddle_runtime_t runtime, heddle_stream_t stream, int grid,
+                                         int block, heddle_kernel_entry_t entry,
+                                         const void* arguments, size_t bytes);
+
+/* ---- operations on a stream: enqueued, complete when the stream has run them ---------------- */
+
+HEDDLE_API heddle_status_t heddle_put_on_stream(heddle_team_t team, void* dst, const void* src,
+                                                size_t bytes, int pe, heddle_stream_t stream);
+HEDDLE_API heddle_status_t heddle_get_on_stream(heddle_team_t team, void* dst, const void* src,
+                                                size_t bytes, int pe, heddle_stream_t stream);
+HEDDLE_API heddle_status_t heddle_put_signal_on_stream(heddle_team_t team, void* dst,
+                                                       const void* src, size_t bytes,
+                                                       uint64_t* signal, uint64_t value,
+                                                       heddle_signal_op_t op, int pe,
+                                                       heddle_stream_t stream);
+HEDDLE_API heddle_status_t heddle_signal_wait_on_stream(heddle_team_t team, const uint64_t* signal,
+                                                        heddle_cmp_t cmp, uint64_t value,
+                                                        heddle_stream_t stream);
+HEDDLE_API heddle_status_t heddle_barrier_on_stream(heddle_team_t team, heddle_stream_t stream);
+
+/* ---- collectives -------------------------------------------------------------------------- */
+
+/// output[i] = op over all PEs of input[i], i < count, bitwise equal on every PE and every run of
+/// the same plan. In place when output == input; any other overlap is an error. Buffers may be any
+/// memory; symmetric or registered ones (on every PE alike) are used without a copy. One collective
+/// of a team at a time. Collective over the team, in the same order on every PE. On the default
+/// stream it is complete on return and returns its own error; on others see stream_synchronize.
+HEDDLE_API heddle_status_t heddle_all_reduce(heddle_team_t team, const void* input, void* output,
+                                             size_t count, heddle_type_t type, heddle_op_t op,
+                                             heddle_stream_t stream);
+
+/// The choice made for an AllReduce of these, as text: "two_shot simple, 1 channel: ...reason".
+/// Written to `text` (at most `bytes`, terminated).
+HEDDLE_API heddle_status_t heddle_all_reduce_plan(heddle_team_t team, const void* input,
+                                                  const void* output, size_t count,
+                                                  heddle_type_t type, heddle_op_t op, char* text,
+                                                  size_t bytes);
+
+/* ---- what the machine and the settings are (heddle-info) ------------------------------------ */
+
+/// A JSON text: version, machine, devices, fabrics, peers with path and reason, variables with
+/// value, default and meaning. `runtime` may be NULL: then no peers. Freed by heddle_string_free.
+HEDDLE_API heddle_status_t heddle_info_json(heddle_runtime_t runtime, char** json);
+HEDDLE_API void heddle_string_free(char* text);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
