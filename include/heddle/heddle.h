@@ -33,14 +33,14 @@ typedef enum heddle_status {
   HEDDLE_SUCCESS = 0,
   HEDDLE_ERROR_INVALID_ARGUMENT = 1,  ///< an argument is wrong; nothing was sent
   HEDDLE_ERROR_INVALID_USAGE = 2,     ///< the call is wrong here: order, second init, double free
-  HEDDLE_ERROR_OUT_OF_MEMORY = 3,     ///< the heap or the machine has no room; the heap stays usable
-  HEDDLE_ERROR_TIMEOUT = 4,           ///< a wait passed its deadline; the message names the peer
-  HEDDLE_ERROR_PEER_LOST = 5,         ///< a PE died; the message names it
-  HEDDLE_ERROR_MISMATCH = 6,          ///< HEDDLE_CHECK=1 found PEs that called differently
-  HEDDLE_ERROR_NOT_SUPPORTED = 7,     ///< this device, type or peer cannot do it
-  HEDDLE_ERROR_SYSTEM = 8,            ///< the operating system or a library failed
-  HEDDLE_ERROR_ABORTED = 9,           ///< the team was aborted by another PE or an earlier error
-  HEDDLE_ERROR_INTERNAL = 10          ///< a defect in heddle
+  HEDDLE_ERROR_OUT_OF_MEMORY = 3,  ///< the heap or the machine has no room; the heap stays usable
+  HEDDLE_ERROR_TIMEOUT = 4,        ///< a wait passed its deadline; the message names the peer
+  HEDDLE_ERROR_PEER_LOST = 5,      ///< a PE died; the message names it
+  HEDDLE_ERROR_MISMATCH = 6,       ///< HEDDLE_CHECK=1 found PEs that called differently
+  HEDDLE_ERROR_NOT_SUPPORTED = 7,  ///< this device, type or peer cannot do it
+  HEDDLE_ERROR_SYSTEM = 8,         ///< the operating system or a library failed
+  HEDDLE_ERROR_ABORTED = 9,        ///< the team was aborted by another PE or an earlier error
+  HEDDLE_ERROR_INTERNAL = 10       ///< a defect in heddle
 } heddle_status_t;
 
 typedef enum heddle_type {
@@ -114,8 +114,8 @@ HEDDLE_API const char* heddle_last_error(void);
 /// the first lives, is HEDDLE_ERROR_INVALID_USAGE.
 HEDDLE_API heddle_status_t heddle_init(heddle_runtime_t* runtime);
 
-/// Makes an id whose address is this machine's (HEDDLE_SOCKET_IFNAME picks the interface). Called by
-/// the PE that will be rank 0, which must be the one to init with it from this process.
+/// Makes an id whose address is this machine's (HEDDLE_SOCKET_IFNAME picks the interface). Called
+/// by the PE that will be rank 0, which must be the one to init with it from this process.
 HEDDLE_API heddle_status_t heddle_get_unique_id(heddle_unique_id_t* id);
 /// Joins the job of `id` as `pe` of `n_pes`. Collective over the n_pes callers.
 HEDDLE_API heddle_status_t heddle_init_unique_id(heddle_runtime_t* runtime,
@@ -132,13 +132,19 @@ HEDDLE_API heddle_status_t heddle_thread_job_destroy(heddle_thread_job_t job);
 /// symmetric memory included. After a failure it still releases everything and returns success.
 HEDDLE_API heddle_status_t heddle_finalize(heddle_runtime_t runtime);
 
+/// Leaves the job at once, in disorder: nothing is waited for, everything is released, and on the
+/// other PEs every pending and later call ends with HEDDLE_ERROR_PEER_LOST, this PE's number and
+/// `reason`. What a PE does that can not go on (the C++ runtime does it when an exception destroys
+/// it).
+HEDDLE_API heddle_status_t heddle_abort(heddle_runtime_t runtime, const char* reason);
+
 HEDDLE_API heddle_status_t heddle_my_pe(heddle_runtime_t runtime, int* pe);
 HEDDLE_API heddle_status_t heddle_n_pes(heddle_runtime_t runtime, int* n_pes);
 
 /* ---- symmetric memory: collective over all PEs of the runtime, in the same order ----------- */
 
-/// Allocates `bytes` at the same offset in every PE's heap, aligned to 64 bytes; ends with a barrier.
-/// bytes = 0 gives NULL. Memory is not touched, hence its content is unspecified.
+/// Allocates `bytes` at the same offset in every PE's heap, aligned to 64 bytes; ends with a
+/// barrier. bytes = 0 gives NULL. Memory is not touched, hence its content is unspecified.
 HEDDLE_API heddle_status_t heddle_malloc(heddle_runtime_t runtime, size_t bytes, void** ptr);
 /// As heddle_malloc of count * size, zeroed on every PE before the barrier.
 HEDDLE_API heddle_status_t heddle_calloc(heddle_runtime_t runtime, size_t count, size_t size,
@@ -176,7 +182,8 @@ HEDDLE_API heddle_status_t heddle_team_node(heddle_runtime_t runtime, heddle_tea
 /// Collective over `parent`; PEs outside get NULL.
 HEDDLE_API heddle_status_t heddle_team_split_strided(heddle_team_t parent, int start, int stride,
                                                      int size, heddle_team_t* team);
-/// One team per colour, ordered by (key, parent's PE). Collective over `parent`; colour -1: no team.
+/// One team per colour, ordered by (key, parent's PE). Collective over `parent`; colour -1: no
+/// team.
 HEDDLE_API heddle_status_t heddle_team_split_color(heddle_team_t parent, int color, int key,
                                                    heddle_team_t* team);
 HEDDLE_API heddle_status_t heddle_team_my_pe(heddle_team_t team, int* pe);
@@ -190,7 +197,8 @@ HEDDLE_API heddle_status_t heddle_team_destroy(heddle_team_t team);
 /// `bytes` and `layout_version` are what the caller was compiled with; a difference is an error.
 HEDDLE_API heddle_status_t heddle_team_get_ref(heddle_team_t team, void* ref, size_t bytes,
                                                uint32_t layout_version);
-/// Success, or the error that aborted the team (a lost PE, a wait past its deadline), with its text.
+/// Success, or the error that aborted the team (a lost PE, a wait past its deadline), with its
+/// text.
 HEDDLE_API heddle_status_t heddle_team_status(heddle_team_t team);
 /// Ends every pending and later wait of the team on every PE with HEDDLE_ERROR_ABORTED.
 HEDDLE_API heddle_status_t heddle_team_abort(heddle_team_t team, const char* reason);
@@ -259,8 +267,8 @@ HEDDLE_API heddle_status_t heddle_event_elapsed(heddle_event_t start, heddle_eve
                                                 double* milliseconds);
 
 /// The type-erased form of `heddle::launch`: runs `entry(arguments, block)` for every thread of a
-/// grid of blocks that are all resident. `arguments` (`bytes` of them, trivially copyable) are copied.
-/// See <heddle/device/launch.hpp>.
+/// grid of blocks that are all resident. `arguments` (`bytes` of them, trivially copyable) are
+/// copied. See <heddle/device/launch.hpp>.
 typedef void (*heddle_kernel_entry_t)(const void* arguments, void* host_block);
 HEDDLE_API heddle_status_t heddle_launch(heddle_runtime_t runtime, heddle_stream_t stream, int grid,
                                          int block, heddle_kernel_entry_t entry,

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/group.hpp>
+
+namespace heddle::detail {
+
+/// 16 bytes moved by one load and one store of a CUDA thread.
+struct alignas(16) vector16 {
+  uint64_t words[2];
+};
+
+/// This thread's share of [0, n): contiguous, its inner borders multiples of `granule`.
+struct share {
+  size_t begin, end;
+
+  template <group G>
+  HEDDLE_FN static share of(G group, size_t n, size_t granule) {
+    const size_t threads = static_cast<size_t>(group.size());
+    const size_t granules = (n + granule - 1) / granule;
+    const size_t each = (granules + threads - 1) / threads * granule;
+    const size_t begin = each * static_cast<size_t>(group.rank());
+    return {begin < n ? begin : n, begin + each < n ? begin + each : n};
+  }
+};
+
+#if HEDDLE_ON_CUDA
+template <class Unit, group G>
+HEDDLE_FN void copy_units(G group, byte* dst, const byte* src, size_t units) {
+  constexpr size_t unroll = 4;
+  const size_t threads = static_cast<size_t>(group.size());
+  auto* to = reinterpret_cast<Unit*>(dst);
+  const auto* from = reinterpret_cast<const Unit*>(src);
+  size_t i = static_cast<size_t>(group.rank());
+  for (; i + (unroll - 1) * threads < units; i += unroll * threads) {
+    Unit unit[unroll];
+    for (size_t u = 0; u < unroll; ++u) unit[u] = from[i + u * threads];
+    for (size_t u = 0; u < unroll; ++u) to[i + u * threads] = unit[u];
+  }
+  for (; i < units; i += threads) to[i] = from[i];
+}
+#endif
+
+/// Copies by all threads of the group together, without a sync. CUDA: 16 bytes at a time where both
+/// sides have the same alignment, with a head and a tail of bytes, else the widest unit both allow.
+template <group G>
+HEDDLE_FN void copy(G group, void* dst, const void* src, size_t bytes) {
+#if HEDDLE_ON_CUDA
+  auto* to = static_cast<byte*>(dst);
+  const auto* from = static_cast<const byte*>(src);
+  const auto skew = (reinterpret_cast<uintptr_t>(to) ^ reinterpret_cast<uintptr_t>(from));
+  if (skew % 16 == 0 && bytes >= 16) {
+    const size_t head = (16 - reinterpret_cast<uintptr_t>(to) % 16) % 16;
+    const size_t units = (bytes - head) / 16;
+    copy_units<byte>(group, to, from, head);
+    copy_units<vector16>(group, to + head, from + head, units);
+    const size_t done = head + units * 16;
+    copy_units<byte>(group, to + done, from + done, bytes - done);
+  } else if (skew % 4 == 0 && bytes >= 4) {
+    const size_t head = (4 - reinterpret_cast<uintptr_t>(to) % 4) % 4;
+    const size_t units = (bytes - head) / 4;
+    copy_units<byte>(group, to, from, head);
+    copy_units<uint32_t>(group, to + head, from + head, units);
+    const size_t done = head + units * 4;
+    copy_units<byte>(group, to + done, from + done, bytes - done);
+  } else {
+    copy_units<byte>(group, to, from, bytes);
+  }
+#else
+  const auto mine = share::of(group, bytes, cache_line);
+  if (mine.begin < mine.end)
+    std::memcpy(static_cast<byte*>(dst) + mine.begin, static_cast<const byte*>(src) + mine.begin,
+                mine.end - mine.begin);
+#endif
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/team.hpp>
+
+/// Ordering and the barrier.
+///
+/// Barrier number e of a team (e = 1, 2, ... on every PE alike):
+///
+///   up to 16 PEs     each PE stores e (release) in word `arrived[me]` of every other,
+///                    then waits for its own arrived[i] >= e for every i: one hop
+///   more             dissemination (Hensgen, Finkel, Manber 1988): in round k store e in word
+///   round[k]
+///                    of PE me + 2^k, then wait for the own round[k] >= e: ceil(log2 n) hops
+///
+/// Words only grow, so nothing is reset, and a PE that is one barrier ahead does no harm: it cannot
+/// be two ahead, since it waits for this one.
+namespace heddle {
+
+HEDDLE_FN inline void team_ref::fence() const {
+#if HEDDLE_ON_CUDA
+  asm volatile("fence.acq_rel.sys;" ::: "memory");
+#endif
+  // Host: the store or atomic after it releases (ordered_by_fence).
+}
+
+HEDDLE_FN inline void team_ref::quiet() const { system_fence(); }
+
+template <group G>
+HEDDLE_FN wait_status team_ref::sync(G group, int index) const {
+  barrier_memory* here = &memory_->barriers[index];
+  const uint64_t epoch = here->epoch.value + 1;
+  group.sync();  // every thread has read the epoch, and has written what the stores below release
+  bool arrived = true;
+  if (n_pes_ <= barrier_memory::max_direct) {
+    for (int i = group.rank(); i < n_pes_; i += group.size())
+      if (i != my_pe_) store(&ptr(here, i)->arrived[my_pe_].value, epoch, release);
+    for (int i = group.rank(); i < n_pes_; i += group.size())
+      if (i != my_pe_)
+        arrived &= wait_by_thread(&here->arrived[i].value, cmp::ge, epoch, operation::barrier, i) ==
+                   wait_status::ok;
+  } else if (group.rank() == 0) {
+    for (int distance = 1, k = 0; distance < n_pes_ && arrived; distance *= 2, ++k) {
+      const int from = (my_pe_ - distance + n_pes_) % n_pes_;
+      store(&ptr(here, (my_pe_ + distance) % n_pes_)->round[k].value, epoch, release);
+      arrived = wait_by_thread(&here->round[k].value, cmp::ge, epoch, operation::barrier, from) ==
+                wait_status::ok;
+    }
+  }
+  if (group.rank() == 0) here->epoch.value = epoch;
+  return group.all(arrived) ? wait_status::ok : wait_status::aborted;
+}
+
+template <group G>
+HEDDLE_FN wait_status team_ref::barrier(G group, int index) const {
+  quiet();
+  return sync(group, index);
+}
+
+}  // namespace heddle

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+/// What differs between compilers: one source is compiled by a host compiler, by nvcc and by NVRTC.
+///
+/// HEDDLE_FN marks a function that runs in kernels of every device. Bodies that differ test
+/// HEDDLE_ON_CUDA, in leaf functions alone, each beside its host twin.
+
+#if defined(__CUDACC__)
+#include <cuda/std/atomic>
+#include <cuda/std/concepts>
+#include <cuda/std/cstddef>
+#include <cuda/std/cstdint>
+#include <cuda/std/type_traits>
+#define HEDDLE_FN __host__ __device__
+#else
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#define HEDDLE_FN
+#endif
+
+#if defined(__CUDA_ARCH__)
+#define HEDDLE_ON_CUDA 1
+#else
+#define HEDDLE_ON_CUDA 0
+#include <chrono>
+#include <cstring>
+#include <thread>
+#endif
+
+namespace heddle {
+
+#if defined(__CUDACC__)
+namespace standard = cuda::std;
+#else
+namespace standard = std;
+#endif
+
+using standard::int32_t;
+using standard::int64_t;
+using standard::uint16_t;
+using standard::uint32_t;
+using standard::uint64_t;
+using standard::uint8_t;
+using standard::uintptr_t;
+using size_t = standard::size_t;
+/// Heap memory without a type.
+using byte = unsigned char;
+
+/// The unit in which memory moves between caches, and the padding between words of different
+/// writers.
+inline constexpr size_t cache_line = 64;
+
+}  // namespace heddle

@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/atomic.hpp>
+#include <heddle/device/group.hpp>
+#include <heddle/device/team_memory.hpp>
+
+namespace heddle {
+
+/// A team as kernels use it: a small value, passed as an argument. Get it from
+/// `heddle::team::ref()`.
+///
+/// `pe` is always an index in the team. A symmetric address is the local pointer; `dst` of a put,
+/// `src` of a get, signals and atomic words are symmetric, the other side is any memory of this PE.
+///
+/// Functions that take a group are called by all its threads with the same arguments. On return of
+/// a blocking put or get every thread of the group may reuse or read the local buffer. Completion
+/// and ordering are as in OpenSHMEM 1.5 (sections 9.5 to 9.11); docs/memory-model.md says it in
+/// full.
+///
+///     template <heddle::group Block>
+///     HEDDLE_FN void halo(Block block, heddle::team_ref team, float* row, size_t n,
+///                         heddle::signal* ready, uint64_t step) {
+///       const int right = (team.my_pe() + 1) % team.n_pes();
+///       team.put_signal(block, row + n, row, n, ready, step, heddle::signal_op::set, right);
+///       team.wait_until(block, ready, heddle::cmp::ge, step);
+///     }
+class team_ref {
+ public:
+  /// Changes when the layout of this class or of the team's memory does.
+  static constexpr uint32_t layout = 1;
+
+  HEDDLE_FN int my_pe() const { return my_pe_; }
+  HEDDLE_FN int n_pes() const { return n_pes_; }
+
+  /// Where this PE can load and store `pe`'s copy of a symmetric object. `pe` is mapped.
+  template <class T>
+  HEDDLE_FN T* ptr(T* symmetric, int pe) const;
+
+  // ---- put and get: n elements
+  // --------------------------------------------------------------------
+
+  /// Copies src to `pe`'s dst. Delivered, in order with a later signal to the same PE, fence or
+  /// barrier.
+  template <group G, class T>
+  HEDDLE_FN void put(G group, T* dst, const T* src, size_t n, int pe) const;
+  /// As put; src may be reused after quiet.
+  template <group G, class T>
+  HEDDLE_FN void put_nbi(G group, T* dst, const T* src, size_t n, int pe) const;
+  /// Copies `pe`'s src to dst.
+  template <group G, class T>
+  HEDDLE_FN void get(G group, T* dst, const T* src, size_t n, int pe) const;
+  /// As get; dst may be read after quiet.
+  template <group G, class T>
+  HEDDLE_FN void get_nbi(G group, T* dst, const T* src, size_t n, int pe) const;
+  /// One element, by the calling thread. An element of 4 or 8 bytes is written as a whole, and a
+  /// fence before it orders it after earlier puts: it may serve as a flag.
+  template <class T>
+  HEDDLE_FN void p(T* dst, T value, int pe) const;
+  template <class T>
+  HEDDLE_FN T g(const T* src, int pe) const;
+
+  // ---- signals
+  // ------------------------------------------------------------------------------------
+
+  /// put, then the update of `pe`'s signal. Who sees the signal (wait_until, test: acquire) sees
+  /// the data of this call, whichever of the group's threads wrote it, and earlier puts of the
+  /// group.
+  template <group G, class T>
+  HEDDLE_FN void put_signal(G group, T* dst, const T* src, size_t n, signal* signal_word,
+                            uint64_t value, signal_op op, int pe) const;
+  /// The update alone: release, after earlier puts of the group to that PE.
+  template <group G>
+  HEDDLE_FN void update_signal(G group, signal* signal_word, uint64_t value, signal_op op,
+                               int pe) const;
+
+  // ---- waiting for a word of this PE: uint32_t, uint64_t, int32_t or int64_t
+  // ------------------------
+
+  /// Waits until *word compares true with value (acquire, for all threads of the group). A wait
+  /// that passes the team's deadline records itself and aborts the team, on every PE; then, as in
+  /// an aborted team, it returns at once with a status that is not ok, on all threads alike.
+  template <group G, class T>
+  HEDDLE_FN wait_status wait_until(G group, const T* word, cmp how, T value) const;
+  /// As wait_until with a limit of its own: passing it is `timeout`, and the team goes on.
+  template <group G, class T>
+  [[nodiscard]] HEDDLE_FN wait_status try_wait_until(G group, const T* word, cmp how, T value,
+                                                     uint64_t timeout_ns) const;
+  /// One look (acquire), the same answer on all threads of the group.
+  template <group G, class T>
+  HEDDLE_FN bool test(G group, const T* word, cmp how, T value) const;
+
+  // ---- atomics on `pe`'s copy of a word of 4 or 8 bytes, by the calling thread
+  // ---------------------- Each is one indivisible step. They order nothing by themselves; a fence
+  // before one orders it after earlier puts to that PE.
+
+  template <class T>
+  HEDDLE_FN T atomic_fetch(const T* word, int pe) const;
+  template <class T>
+  HEDDLE_FN void atomic_set(T* word, T value, int pe) const;
+  template <class T>
+  HEDDLE_FN T atomic_swap(T* word, T value, int pe) const;
+  /// Stores value if the word equals compare; returns what was there.
+  template <class T>
+  HEDDLE_FN T atomic_compare_swap(T* word, T compare, T value, int pe) const;
+  template <class T>
+  HEDDLE_FN T atomic_fetch_add(T* word, T value, int pe) const;
+  template <class T>
+  HEDDLE_FN void atomic_add(T* word, T value, int pe) const;
+  template <class T>
+  HEDDLE_FN T atomic_fetch_inc(T* word, int pe) const;
+  template <class T>
+  HEDDLE_FN void atomic_inc(T* word, int pe) const;
+  template <class T>
+  HEDDLE_FN T atomic_fetch_and(T* word, T value, int pe) const;
+  template <class T>
+  HEDDLE_FN void atomic_and(T* word, T value, int pe) const;
+  template <class T>
+  HEDDLE_FN T atomic_fetch_or(T* word, T value, int pe) const;
+  template <class T>
+  HEDDLE_FN void atomic_or(T* word, T value, int pe) const;
+  template <class T>
+  HEDDLE_FN T atomic_fetch_xor(T* word, T value, int pe) const;
+  template <class T>
+  HEDDLE_FN void atomic_xor(T* word, T value, int pe) const;
+
+  // ---- ordering
+  // -----------------------------------------------------------------------------------
+
+  /// Puts, signals and atomics of the calling thread before it are delivered to each PE before
+  /// those after it.
+  HEDDLE_FN void fence() const;
+  /// Those before it are complete and visible to every PE; nbi buffers may be reused and read.
+  HEDDLE_FN void quiet() const;
+
+  /// quiet for the group's threads, then every PE's group has arrived. `index` (0 to 31) names one
+  /// of the team's barriers: groups that run at the same time on a PE use different ones. The
+  /// status is not ok when the team was aborted, on all threads alike.
+  template <group G>
+  HEDDLE_FN wait_status barrier(G group, int index = 0) const;
+  /// Every PE's group has arrived. Over mapped memory the same as barrier.
+  template <group G>
+  HEDDLE_FN wait_status sync(G group, int index = 0) const;
+
+  // ---- failure
+  // ------------------------------------------------------------------------------------
+
+  /// True once the team was aborted: by a lost PE, a wait past its deadline, or the user.
+  HEDDLE_FN bool aborted() const;
+
+  // ---- for heddle's own kernels
+  // ---------------------------------------------------------------------
+
+  /// As wait_until by one thread, recorded as `op` waiting for `peer` (-1: unknown).
+  template <class T>
+  HEDDLE_FN wait_status wait_by_thread(const T* word, cmp how, T value, operation op,
+                                       int peer) const;
+  /// Anything a single thread waits for: `look(seen)` stores what it sees and says whether it is
+  /// done.
+  template <class Look>
+  HEDDLE_FN wait_status wait_by_thread(Look look, const void* word, cmp how, uint64_t expected,
+                                       operation op, int peer) const;
+  /// The collectives' part of the heap: see <heddle/device/coll/scratch.hpp>.
+  HEDDLE_FN byte* scratch() const { return scratch_; }
+  HEDDLE_FN uint32_t flag_period() const { return flag_period_; }
+  HEDDLE_FN team_memory* memory() const { return memory_; }
+
+ private:
+  friend class team_ref_builder;
+
+  struct limits;
+  template <class Look>
+  HEDDLE_FN wait_status wait_slowly(Look look, wait_record what, uint64_t timeout_ns,
+                                    bool abort_on_timeout) const;
+  HEDDLE_FN void give_up(wait_record what) const;
+  HEDDLE_FN uint64_t heap_offset(const void* address) const;
+
+  uint32_t layout_ = layout;
+  int32_t my_pe_ = 0;
+  int32_t n_pes_ = 1;
+  int32_t my_slot_ = 0;             ///< this PE's heap in the arena
+  int64_t pe_stride_ = 0;           ///< bytes from PE i's heap to PE i+1's; 0: slots_ tells
+  int64_t slot_stride_ = 0;         ///< bytes from one heap of the arena to the next
+  const int32_t* slots_ = nullptr;  ///< the slot of each PE
+  byte* heap_ = nullptr;            ///< this PE's heap
+  team_memory* memory_ = nullptr;   ///< in the heap
+  byte* scratch_ = nullptr;         ///< in the heap
+  uint64_t timeout_ns_ = 0;
+  uint32_t spin_ = 0;                   ///< polls before a host thread yields
+  uint32_t flag_period_ = 0xffffffffu;  ///< flags of the LL protocol run from 1 to this, then again
+};
+
+static_assert(standard::is_trivially_copyable_v<team_ref>);
+
+}  // namespace heddle
+
+#include <heddle/device/impl/team_atomics.hpp>
+#include <heddle/device/impl/team_copy.hpp>
+#include <heddle/device/impl/team_sync.hpp>
+#include <heddle/device/impl/team_wait.hpp>

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/types.hpp>
+
+namespace heddle {
+
+/// What a thread waits in, for messages.
+enum class operation : uint32_t {
+  none = 0,
+  wait_until = 1,
+  barrier = 2,
+  all_reduce = 3,
+  link_send = 4,
+  link_receive = 5
+};
+
+/// One wait as the host reports it. Peers read it too, to follow who waits for whom, hence atomics.
+struct wait_record {
+  uint32_t state;       ///< 0 empty, 1 being written, 2 complete
+  uint32_t operation;   ///< enum operation
+  int32_t peer;         ///< index in the team of the PE waited for; -1 if any may update the word
+  uint32_t comparison;  ///< enum cmp
+  uint64_t address;     ///< offset of the word in the heap
+  uint64_t expected;
+  uint64_t seen;
+  uint64_t waited_ns;
+};
+
+/// A word with a cache line to itself.
+struct alignas(cache_line) padded_word {
+  uint64_t value;
+};
+
+/// One barrier of a team. `epoch` counts the barriers that this PE has entered, and lives here so
+/// that a replayed graph goes on counting. Words are never reset: a wait is for `arrived >= epoch`.
+struct barrier_memory {
+  static constexpr int max_direct = 16;  ///< up to so many PEs each tells every other
+  static constexpr int max_rounds = 16;  ///< dissemination: 2^16 PEs
+
+  padded_word epoch;
+  padded_word arrived[max_direct];
+  padded_word round[max_rounds];
+};
+
+/// Why a team was aborted: the lower 8 bits of the abort word.
+enum class abort_reason : uint32_t { none = 0, timeout = 1, peer_lost = 2, user = 3 };
+
+/// The abort word: 0, or reason (8 bits) | culprit + 1 (28 bits) | reporter + 1 (28 bits), PEs of
+/// the team.
+struct abort_code {
+  abort_reason reason;
+  int culprit;   ///< the lost PE, or the PE waited for; -1 if unknown
+  int reporter;  ///< who aborted the team; -1 if unknown
+
+  HEDDLE_FN static abort_code from_word(uint64_t word) {
+    return {static_cast<abort_reason>(word & 0xff), static_cast<int>((word >> 8) & 0xfffffff) - 1,
+            static_cast<int>((word >> 36) & 0xfffffff) - 1};
+  }
+  HEDDLE_FN uint64_t to_word() const {
+    return static_cast<uint64_t>(reason) | static_cast<uint64_t>(culprit + 1) << 8 |
+           static_cast<uint64_t>(reporter + 1) << 36;
+  }
+};
+
+/// A team's part of the symmetric heap, at the same offset on every member. All zero at the start.
+struct team_memory {
+  /// Barriers that kernels may use at the same time, each by one group per PE: the first half is
+  /// for users, the second for the channels of collectives.
+  static constexpr int num_barriers = 64;
+  static constexpr int first_channel_barrier = 32;
+
+  alignas(cache_line) uint64_t abort_word;  ///< written by any member, or by its host
+  alignas(cache_line) wait_record failure;  ///< the wait that passed its deadline on this PE
+  alignas(cache_line) wait_record waiting;  ///< what this PE waits for now, once it has waited long
+  barrier_memory barriers[num_barriers];
+};
+
+}  // namespace heddle

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/heddle.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace heddle::exec {
+
+/// A grid of blocks of threads, all resident at once.
+struct launch_shape {
+  int grid;
+  int block;
+};
+
+/// A point in a stream's work.
+class event {
+ public:
+  virtual ~event() = default;
+  /// Waits for the last record; an event that was never recorded is complete.
+  virtual void synchronize() = 0;
+  /// Milliseconds from `start` to this; both are complete, else HEDDLE_ERROR_INVALID_USAGE.
+  [[nodiscard]] virtual double milliseconds_since(const event& start) const = 0;
+};
+
+/// An ordered queue of work on a device.
+class stream {
+ public:
+  virtual ~stream() = default;
+  /// Runs entry(arguments, block) for every thread of the shape; the arguments are copied.
+  virtual void launch(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments,
+                      std::size_t bytes) = 0;
+  /// Runs a host function in stream order. What it throws, the next synchronize throws.
+  virtual void enqueue(std::function<void()> work) = 0;
+  virtual void record(std::shared_ptr<event> event) = 0;
+  virtual void wait(std::shared_ptr<event> event) = 0;
+  /// Waits for all work enqueued so far; throws the first error since the last synchronize.
+  virtual void synchronize() = 0;
+  /// True if work runs in the calling thread and is complete on return of each call.
+  [[nodiscard]] virtual bool is_immediate() const = 0;
+};
+
+/// What runs kernels: `host` here, `cuda:N` beside it.
+class device {
+ public:
+  virtual ~device() = default;
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// How many threads of a grid can be resident at once.
+  [[nodiscard]] virtual int max_resident_threads() const = 0;
+  [[nodiscard]] virtual stream& default_stream() = 0;
+  [[nodiscard]] virtual std::unique_ptr<stream> create_stream() = 0;
+  [[nodiscard]] virtual std::shared_ptr<event> create_event() = 0;
+};
+
+/// The threads of this process as a device. Devices share nothing: each PE has its own.
+std::unique_ptr<device> create_host_device();
+
+}  // namespace heddle::exec

@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "device/host_streams.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "support/throw_error.hpp"
+
+namespace heddle::exec {
+
+namespace {
+
+void check_shape(launch_shape shape) {
+  if (shape.grid < 1 || shape.block < 1)
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "a launch of {} blocks of {} threads: both must be at least 1", shape.grid,
+                shape.block);
+}
+
+class host_event final : public event {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  /// A record has been enqueued; the event is incomplete until complete() is called for it.
+  void expect() {
+    std::lock_guard lock(mutex_);
+    ++recorded_;
+  }
+  void complete() {
+    {
+      std::lock_guard lock(mutex_);
+      ++completed_;
+      time_ = clock::now();
+    }
+    changed_.notify_all();
+  }
+  [[nodiscard]] std::uint64_t last_record() const {
+    std::lock_guard lock(mutex_);
+    return recorded_;
+  }
+  void wait_for(std::uint64_t record) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return completed_ >= record; });
+  }
+
+  void synchronize() override { wait_for(last_record()); }
+
+  [[nodiscard]] double milliseconds_since(const event& start) const override {
+    const auto& other = static_cast<const host_event&>(start);
+    return std::chrono::duration<double, std::milli>(completion_time() - other.completion_time())
+        .count();
+  }
+
+ private:
+  [[nodiscard]] clock::time_point completion_time() const {
+    std::lock_guard lock(mutex_);
+    if (recorded_ == 0 || completed_ < recorded_)
+      throw_error(HEDDLE_ERROR_INVALID_USAGE,
+                  "elapsed time of an event that {}; record it and synchronize first",
+                  recorded_ == 0 ? "was never recorded" : "is not complete");
+    return time_;
+  }
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t recorded_ = 0;
+  std::uint64_t completed_ = 0;
+  clock::time_point time_{};
+};
+
+host_event& as_host(event& event) { return static_cast<host_event&>(event); }
+
+class immediate_stream final : public stream {
+ public:
+  explicit immediate_stream(kernel_runner& runner) : runner_(runner) {}
+
+  void launch(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments,
+              std::size_t) override {
+    check_shape(shape);
+    runner_.run(shape, entry, arguments);
+  }
+  void enqueue(std::function<void()> work) override { work(); }
+  void record(std::shared_ptr<event> event) override {
+    as_host(*event).expect();
+    as_host(*event).complete();
+  }
+  void wait(std::shared_ptr<event> event) override { event->synchronize(); }
+  void synchronize() override {}
+  [[nodiscard]] bool is_immediate() const override { return true; }
+
+ private:
+  kernel_runner& runner_;
+};
+
+class queued_stream final : public stream {
+ public:
+  explicit queued_stream(kernel_runner& runner) : runner_(runner), thread_([this] { serve(); }) {}
+
+  ~queued_stream() override {
+    {
+      std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    changed_.notify_all();
+  }
+
+  void launch(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments,
+              std::size_t bytes) override {
+    check_shape(shape);
+    std::vector<std::max_align_t> copy((bytes + sizeof(std::max_align_t) - 1) /
+                                       sizeof(std::max_align_t));
+    if (bytes > 0) std::memcpy(copy.data(), arguments, bytes);
+    enqueue(
+        [this, shape, entry, copy = std::move(copy)] { runner_.run(shape, entry, copy.data()); });
+  }
+
+  void enqueue(std::function<void()> work) override {
+    {
+      std::lock_guard lock(mutex_);
+      queue_.push_back(std::move(work));
+    }
+    changed_.notify_all();
+  }
+
+  void record(std::shared_ptr<event> event) override {
+    as_host(*event).expect();
+    enqueue([event] { as_host(*event).complete(); });
+  }
+
+  void wait(std::shared_ptr<event> event) override {
+    enqueue([event, record = as_host(*event).last_record()] { as_host(*event).wait_for(record); });
+  }
+
+  void synchronize() override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return queue_.empty(); });
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+
+  [[nodiscard]] bool is_immediate() const override { return false; }
+
+ private:
+  /// The work in front stays in the queue while it runs, so that an empty queue means all is done.
+  void serve() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      changed_.wait(lock, [&] { return closed_ || !queue_.empty(); });
+      if (queue_.empty()) return;
+      auto work = std::move(queue_.front());
+      lock.unlock();
+      std::exception_ptr failure;
+      try {
+        work();
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      work = nullptr;
+      lock.lock();
+      if (failure && !failure_) failure_ = failure;
+      queue_.pop_front();
+      if (queue_.empty()) changed_.notify_all();
+    }
+  }
+
+  kernel_runner& runner_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> queue_;
+  std::exception_ptr failure_;
+  bool closed_ = false;
+  std::jthread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<stream> create_immediate_stream(kernel_runner& runner) {
+  return std::make_unique<immediate_stream>(runner);
+}
+std::unique_ptr<stream> create_queued_stream(kernel_runner& runner) {
+  return std::make_unique<queued_stream>(runner);
+}
+std::shared_ptr<event> create_host_event() { return std::make_shared<host_event>(); }
+
+}  // namespace heddle::exec
