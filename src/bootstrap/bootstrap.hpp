@@ -15,13 +15,13 @@
 
 namespace heddle {
 
-/// How the PEs of a job find each other before there is any memory in common, and how they learn that
-/// one of them is gone. Implementations: PMIx, unique id over TCP, threads of a process.
+/// How the PEs of a job find each other before there is any memory in common, and how they learn
+/// that one of them is gone. Implementations: PMIx, unique id over TCP, threads of a process.
 ///
-/// One thread calls the collectives, in the same order on every rank. The lost callback runs on a thread
-/// of the bootstrap. A rank that is gone ends every pending and later collective with
-/// HEDDLE_ERROR_PEER_LOST and its number; a deadline that passes ends it with HEDDLE_ERROR_TIMEOUT and
-/// the numbers of the ranks that have not arrived.
+/// One thread calls the collectives, in the same order on every rank. The lost callback runs on a
+/// thread of the bootstrap. A rank that is gone ends every pending and later collective with
+/// HEDDLE_ERROR_PEER_LOST and its number; a deadline that passes ends it with HEDDLE_ERROR_TIMEOUT
+/// and the numbers of the ranks that have not arrived.
 class bootstrap {
  public:
   using bytes = std::vector<std::byte>;

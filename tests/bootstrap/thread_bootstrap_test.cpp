@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "bootstrap/thread_bootstrap.hpp"
+
+#include <doctest/doctest.h>
+
+#include <heddle/error.hpp>
+
+#include "thread_starter.hpp"
+
+using namespace heddle;
+using namespace std::chrono_literals;
+
+TEST_CASE("threads conform") {
+  conformance::check_all_cases([](const conformance::test_case& chosen, int size) {
+    thread_job job(size);
+    return conformance::run_on_threads(chosen, size, [&](int rank) { return job.join(rank); });
+  });
+}
+
+TEST_CASE("the job object may end before its bootstraps") {
+  auto job = std::make_unique<thread_job>(2);
+  auto zero = job->join(0);
+  auto one = job->join(1);
+  job.reset();
+  std::thread other([&] { one->barrier(deadline::after(10s)); });
+  zero->barrier(deadline::after(10s));
+  other.join();
+}
+
+TEST_CASE("a rank joins once and inside the job") {
+  thread_job job(2);
+  auto zero = job.join(0);
+  CHECK_THROWS_WITH_AS(job.join(0),
+                       "rank 0 asked to join a job that it has joined before; a rank joins once",
+                       error);
+  CHECK_THROWS_WITH_AS(job.join(2), "rank 2 asked to join a job of 2; ranks are 0 to 1", error);
+  CHECK_THROWS_WITH_AS(job.join(-1), "rank -1 asked to join a job of 2; ranks are 0 to 1", error);
+  zero->report_lost(1, "never came");
+  CHECK_THROWS_WITH_AS(job.join(1), "rank 1 asked to join a job that has lost it", error);
+}
+
+TEST_CASE("a job has at least one PE") {
+  CHECK_THROWS_WITH_AS(thread_job(0), "asked for a job of 0 threads; a job has at least one PE",
+                       error);
+}
+
+TEST_CASE("two jobs of one process have their own ids and secrets") {
+  thread_job first(1), second(1);
+  auto a = first.join(0), b = second.join(0);
+  CHECK(a->job_id() != b->job_id());
+  CHECK(a->job_secret() != b->job_secret());
+}
+
+TEST_CASE("on_lost with an empty function waits for a running call") {
+  thread_job job(2);
+  auto zero = job.join(0);
+  auto one = job.join(1);
+  std::atomic<bool> started{false}, ended{false};
+  zero->on_lost([&](int, std::string_view) {
+    started = true;
+    std::this_thread::sleep_for(50ms);
+    ended = true;
+  });
+  std::thread reporter([&] { one.reset(); });
+  while (!started) std::this_thread::yield();
+  zero->on_lost({});
+  CHECK(ended);
+  reporter.join();
+}
+
+TEST_CASE("a callback may stop the calls from inside a call") {
+  thread_job job(3);
+  auto zero = job.join(0);
+  int calls = 0;
+  zero->on_lost([&](int, std::string_view) {
+    ++calls;
+    zero->on_lost({});
+  });
+  zero->report_lost(1, "first");
+  zero->report_lost(2, "second");
+  CHECK(calls == 1);
+}

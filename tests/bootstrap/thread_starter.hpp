@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "bootstrap_conformance.hpp"
+
+namespace heddle::conformance {
+
+/// Runs `chosen` on `size` threads, each with the bootstrap that `join(rank)` gives it. Returns the
+/// failures, first come first, "" if none.
+inline std::string run_on_threads(const test_case& chosen, int size,
+                                  const std::function<std::unique_ptr<bootstrap>(int rank)>& join) {
+  std::mutex mutex;
+  std::string failures;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < size; ++rank)
+    threads.emplace_back([&, rank] {
+      try {
+        auto self = join(rank);
+        run_rank(*self, chosen, [] { throw rank_death(); });
+      } catch (const rank_death&) {
+      } catch (const std::exception& e) {
+        std::lock_guard lock(mutex);
+        failures += "rank " + std::to_string(rank) + ": " + e.what() + "\n";
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  return failures;
+}
+
+/// Every case and size, each a doctest subcase; `run(case, size)` returns the failures.
+template <class Run>
+void check_all_cases(Run run) {
+  for (auto& chosen : test_cases())
+    for (int size : chosen.sizes) {
+      CAPTURE(chosen.name);
+      CAPTURE(size);
+      CHECK(run(chosen, size) == "");
+    }
+}
+
+}  // namespace heddle::conformance
