@@ -4,32 +4,34 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace heddle {
 
-/// Every HEDDLE_* variable is one field here and one row in environment.cpp (name, default, meaning,
-/// parser), from which parsing, `heddle-info` and the errors follow.
+/// Every HEDDLE_* variable is one field here and one row in environment.cpp (name, default,
+/// meaning, parser), from which parsing, `heddle-info` and the errors follow.
 struct environment {
-  std::string debug;            ///< HEDDLE_DEBUG: NONE, WARN, INFO or TRACE
-  std::string debug_subsys;     ///< HEDDLE_DEBUG_SUBSYS
-  bool check = false;           ///< HEDDLE_CHECK: compare collective calls across PEs
-  double timeout = 0;           ///< HEDDLE_TIMEOUT: seconds that a wait may take
-  double init_timeout = 0;      ///< HEDDLE_INIT_TIMEOUT: seconds that joining the job may take
-  std::size_t heap_size = 0;    ///< HEDDLE_HEAP_SIZE: bytes reserved per PE (address space)
-  int max_teams = 0;            ///< HEDDLE_MAX_TEAMS: teams alive at one time
-  std::string socket_ifname;    ///< HEDDLE_SOCKET_IFNAME: as NCCL_SOCKET_IFNAME
-  std::string algo;             ///< HEDDLE_ALGO: "" or one_shot, two_shot, ring, tree
-  std::string proto;            ///< HEDDLE_PROTO: "" or simple, ll
-  int channels = 0;             ///< HEDDLE_CHANNELS: blocks of a collective; 0 chooses
-  int block_threads = 0;        ///< HEDDLE_BLOCK_THREADS: threads per block; 0 chooses
-  int epoch_bits = 0;           ///< HEDDLE_EPOCH_BITS: flag width, 8 to 32 (8 tests the wrap)
-  int spin = 0;                 ///< HEDDLE_SPIN: polls before a wait yields; -1 chooses
+  std::string debug;          ///< HEDDLE_DEBUG: NONE, WARN, INFO or TRACE
+  std::string debug_subsys;   ///< HEDDLE_DEBUG_SUBSYS
+  bool check = false;         ///< HEDDLE_CHECK: compare collective calls across PEs
+  double timeout = 0;         ///< HEDDLE_TIMEOUT: seconds that a wait may take
+  double init_timeout = 0;    ///< HEDDLE_INIT_TIMEOUT: seconds that joining the job may take
+  std::size_t heap_size = 0;  ///< HEDDLE_HEAP_SIZE: bytes reserved per PE (address space)
+  int max_teams = 0;          ///< HEDDLE_MAX_TEAMS: teams alive at one time
+  std::string job_secret;     ///< HEDDLE_JOB_SECRET: shared by PEs that torchrun's variables start
+  int rendezvous_port = 0;    ///< HEDDLE_RENDEZVOUS_PORT: 0: MASTER_PORT + 1
+  std::string socket_ifname;  ///< HEDDLE_SOCKET_IFNAME: as NCCL_SOCKET_IFNAME
+  std::string algo;           ///< HEDDLE_ALGO: "" or one_shot, two_shot, ring, tree
+  std::string proto;          ///< HEDDLE_PROTO: "" or simple, ll
+  int channels = 0;           ///< HEDDLE_CHANNELS: blocks of a collective; 0 chooses
+  int block_threads = 0;      ///< HEDDLE_BLOCK_THREADS: threads per block; 0 chooses
+  int epoch_bits = 0;         ///< HEDDLE_EPOCH_BITS: flag width, 8 to 32 (8 tests the wrap)
+  int spin = 0;               ///< HEDDLE_SPIN: polls before a wait yields; -1 chooses
 
-  /// Reads the process's variables. Throws heddle::error for a bad value, and for an unknown HEDDLE_*
-  /// name, with the nearest known one.
+  /// Reads the process's variables. Throws heddle::error for a bad value, and for an unknown
+  /// HEDDLE_* name, with the nearest known one.
   static environment from_process();
 
   struct description {
@@ -37,7 +39,7 @@ struct environment {
     bool is_set = false;
   };
   /// Every variable, sorted by name, for heddle-info.
-  static std::span<const description> describe();
+  static std::vector<description> describe();
 };
 
 /// "64M", "1GiB", "4096" as bytes (powers of 1024); nothing if it is not a size.

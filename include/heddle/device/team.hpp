@@ -163,8 +163,21 @@ class team_ref {
                                        operation op, int peer) const;
   /// The collectives' part of the heap: see <heddle/device/coll/scratch.hpp>.
   HEDDLE_FN byte* scratch() const { return scratch_; }
+  HEDDLE_FN byte* heap() const { return heap_; }
+  /// The offset in the heap of `bytes` bytes at `address`; ~0 if they are not all in this PE's
+  /// heap.
+  HEDDLE_FN uint64_t symmetric_offset(const void* address, size_t bytes) const {
+    const uint64_t offset = heap_offset(address);
+    return offset <= heap_bytes_ && bytes <= heap_bytes_ - offset ? offset : ~uint64_t{0};
+  }
   HEDDLE_FN uint32_t flag_period() const { return flag_period_; }
   HEDDLE_FN team_memory* memory() const { return memory_; }
+  /// Whether some member is not mapped (its slot is -1).
+  HEDDLE_FN bool has_remote() const {
+    for (int pe = 0; slots_ && pe < n_pes_; ++pe)
+      if (slots_[pe] < 0) return true;
+    return false;
+  }
 
  private:
   friend class team_ref_builder;
@@ -184,6 +197,7 @@ class team_ref {
   int64_t slot_stride_ = 0;         ///< bytes from one heap of the arena to the next
   const int32_t* slots_ = nullptr;  ///< the slot of each PE
   byte* heap_ = nullptr;            ///< this PE's heap
+  uint64_t heap_bytes_ = 0;         ///< all that it may grow to
   team_memory* memory_ = nullptr;   ///< in the heap
   byte* scratch_ = nullptr;         ///< in the heap
   uint64_t timeout_ns_ = 0;

@@ -69,6 +69,8 @@ struct team_memory {
   /// Barriers that kernels may use at the same time, each by one group per PE: the first half is
   /// for users, the second for the channels of collectives.
   static constexpr int num_barriers = 64;
+  static constexpr int host_barrier = 30;
+  static constexpr int exchange_barrier = 31;
   static constexpr int first_channel_barrier = 32;
 
   alignas(cache_line) uint64_t abort_word;  ///< written by any member, or by its host

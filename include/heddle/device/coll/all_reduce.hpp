@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/coll/scratch.hpp>
+#include <heddle/device/reduction.hpp>
+#include <heddle/device/team.hpp>
+
+namespace heddle {
+
+/// The neighbours of a PE in the patterns of a team, as indices in the team; -1 for none. Made on
+/// the host by src/coll/topology.hpp; the same for every channel.
+struct team_topology {
+  struct tree {
+    int parent = -1;
+    int place = 0;  ///< which child of its parent this PE is
+    int children[2] = {-1, -1};
+  };
+  int ring_position = 0;
+  int ring_previous = 0;
+  int ring_next = 0;
+  tree trees[2];  ///< a double binary tree: each PE is inner in at most one
+};
+
+/// An AllReduce as its kernels take it. Every block is one channel and does its part of the
+/// elements.
+struct all_reduce_args {
+  team_ref team;
+  team_topology topology;
+  const void* input;
+  void* output;
+  size_t count;  ///< elements
+};
+
+namespace detail {
+
+/// The elements of channel `channel` of `channels`: contiguous, borders on cache lines.
+template <class T>
+struct channel_part {
+  const T* input;
+  T* output;
+  size_t first;
+  size_t count;
+
+  HEDDLE_FN channel_part(const all_reduce_args& args, int channel, int channels) {
+    const size_t granule = cache_line / sizeof(T);
+    const size_t granules = (args.count + granule - 1) / granule;
+    const size_t each =
+        (granules + static_cast<size_t>(channels) - 1) / static_cast<size_t>(channels) * granule;
+    first = each * static_cast<size_t>(channel);
+    if (first > args.count) first = args.count;
+    count = args.count - first < each ? args.count - first : each;
+    input = static_cast<const T*>(args.input) + first;
+    output = static_cast<T*>(args.output) + first;
+  }
+};
+
+/// Segment `index` of n elements cut into `parts`, borders on cache lines.
+template <class T>
+struct segment {
+  size_t begin;
+  size_t count;
+
+  HEDDLE_FN segment(size_t n, int parts, int index) {
+    const size_t granule = cache_line / sizeof(T);
+    const size_t granules = (n + granule - 1) / granule;
+    const size_t each =
+        (granules + static_cast<size_t>(parts) - 1) / static_cast<size_t>(parts) * granule;
+    begin = each * static_cast<size_t>(index);
+    if (begin > n) begin = n;
+    count = n - begin < each ? n - begin : each;
+  }
+};
+
+}  // namespace detail
+
+}  // namespace heddle

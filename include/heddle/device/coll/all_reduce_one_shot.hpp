@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/coll/all_reduce.hpp>
+
+/// One-shot AllReduce over mapped memory: every PE writes its input into a slot at every other PE,
+/// and each combines all inputs itself, in the order of the PEs, so that the results are bitwise
+/// equal. One hop.
+///
+/// Slots are doubled: call number e uses half e % 2. A PE that starts call e + 2 has finished e +
+/// 1, hence has the input of every peer to e + 1, hence every peer has finished reading e: no
+/// credits are needed. This holds since every PE sends to and receives from every other in each
+/// call.
+namespace heddle {
+
+/// Protocol LL: data and flags in the same words. For few bytes: part.count * sizeof(T) <=
+/// ll_capacity.
+template <class T, class Op, group G>
+HEDDLE_FN bool all_reduce_one_shot_ll(G group, const team_ref& team, const channel_scratch& scratch,
+                                      const T* input, T* output, size_t n) {
+  constexpr size_t per_word = 8 / sizeof(T);
+  using acc = accumulator<T>;
+  const int me = team.my_pe();
+  const int n_pes = team.n_pes();
+  const size_t words = (n + per_word - 1) / per_word;
+  const auto threads = static_cast<size_t>(group.size());
+  const auto rank = static_cast<size_t>(group.rank());
+
+  group.sync();  // the call before has counted
+  const uint64_t epoch = scratch.state().one_shot_ll;
+  const uint32_t flag = ll_flag(epoch, team.flag_period());
+  const uint64_t half = epoch % 2;
+  // The first epoch of each half in a flag period rewrites the whole slot (see ll.hpp).
+  const bool refresh = flag <= 2 && epoch >= 2;
+  const size_t written = refresh ? channel_scratch::ll_capacity / 8 : words;
+
+  auto own_word = [&](size_t w) {
+    T word[per_word]{};
+    for (size_t e = 0; e < per_word && w * per_word + e < n; ++e) word[e] = input[w * per_word + e];
+    uint64_t data;
+    memcpy(&data, word, sizeof data);
+    return data;
+  };
+
+  for (int i = 1; i < n_pes; ++i) {
+    const int pe = me + i < n_pes ? me + i : me + i - n_pes;
+    ll_line* slot = team.ptr(scratch.ll_slot(half, me), pe);
+    for (size_t w = rank; w < written; w += threads)
+      ll_store(&slot[w], w < words ? own_word(w) : 0, flag);
+  }
+
+  bool arrived = true;
+  for (size_t w = rank; w < words && arrived; w += threads) {
+    typename acc::type sum[per_word]{};
+    for (int pe = 0; pe < n_pes && arrived; ++pe) {
+      uint64_t data = 0;
+      if (pe == me) {
+        data = own_word(w);
+      } else {
+        const ll_line* line = &scratch.ll_slot(half, pe)[w];
+        auto look = [&](uint64_t& seen) {
+          const bool here = ll_load(line, flag, data);
+          seen = load(&line->flag0, relaxed);
+          return here;
+        };
+        arrived = team.wait_by_thread(look, line, cmp::eq, flag, operation::all_reduce, pe) ==
+                  wait_status::ok;
+      }
+      T word[per_word];
+      memcpy(word, &data, sizeof data);
+      for (size_t e = 0; e < per_word; ++e)
+        sum[e] = pe == 0 ? acc::widen(word[e]) : Op::combine(sum[e], acc::widen(word[e]));
+    }
+    if (!arrived) break;
+    for (size_t e = 0; e < per_word && w * per_word + e < n; ++e)
+      output[w * per_word + e] = acc::narrow(Op::finish(sum[e], n_pes));
+  }
+  arrived = group.all(arrived);
+  if (group.rank() == 0) scratch.state().one_shot_ll = epoch + 1;
+  return arrived;
+}
+
+/// Protocol Simple: data, then a flag. n * sizeof(T) <= one_shot_capacity.
+template <class T, class Op, group G>
+HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& team,
+                                          const channel_scratch& scratch, const T* input, T* output,
+                                          size_t n) {
+  const int me = team.my_pe();
+  const int n_pes = team.n_pes();
+  group.sync();  // the call before has counted
+  const uint64_t epoch = scratch.state().one_shot_simple + 1;
+  const uint64_t half = epoch % 2;
+
+  for (int i = 1; i < n_pes; ++i) {
+    const int pe = me + i < n_pes ? me + i : me + i - n_pes;
+    detail::copy(group, team.ptr(&scratch.simple_slot(half, me), pe)->data, input, n * sizeof(T));
+  }
+  group.sync();
+  bool arrived = true;
+  for (int pe = group.rank(); pe < n_pes; pe += group.size())
+    if (pe != me) store(&team.ptr(&scratch.simple_slot(half, me), pe)->epoch, epoch, release);
+  for (int pe = group.rank(); pe < n_pes; pe += group.size())
+    if (pe != me)
+      arrived &= team.wait_by_thread(&scratch.simple_slot(half, pe).epoch, cmp::ge, epoch,
+                                     operation::all_reduce, pe) == wait_status::ok;
+  arrived = group.all(arrived);
+  if (arrived) {
+    detail::operand_list<T, channel_scratch::max_one_shot_pes> with;
+    for (int pe = 0; pe < n_pes; ++pe)
+      with.add_source(pe == me ? static_cast<const void*>(input)
+                               : scratch.simple_slot(half, pe).data);
+    with.add_destination(output);
+    detail::reduce_copy<T, Op>(group, with.view(), n, {n_pes});
+  }
+  if (group.rank() == 0) scratch.state().one_shot_simple = epoch;
+  return arrived;
+}
+
+/// Any number of elements, one slot's worth after the other.
+template <protocol Protocol, class T, class Op, block_group B>
+HEDDLE_FN void all_reduce_one_shot(B block, const all_reduce_args& args) {
+  constexpr size_t capacity = (Protocol == protocol::ll ? channel_scratch::ll_capacity
+                                                        : channel_scratch::one_shot_capacity) /
+                              sizeof(T);
+  const channel_scratch scratch(args.team, block.block_rank());
+  const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
+  for (size_t at = 0; at < part.count; at += capacity) {
+    const size_t n = part.count - at < capacity ? part.count - at : capacity;
+    const bool done = Protocol == protocol::ll
+                          ? all_reduce_one_shot_ll<T, Op>(block, args.team, scratch,
+                                                          part.input + at, part.output + at, n)
+                          : all_reduce_one_shot_simple<T, Op>(block, args.team, scratch,
+                                                              part.input + at, part.output + at, n);
+    if (!done) return;
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/coll/all_reduce.hpp>
+
+/// Double binary tree AllReduce (Sanders, Speck, Traeff 2009) on links: half of the elements goes
+/// up and down each of two trees; a PE that is inner in one is a leaf in the other, so all links
+/// carry about the same.
+///
+///     up      receive from the children, combine with mine (children first, in order), send to the
+///     parent root    finishes what it has combined and keeps it down    receive the result from
+///     the parent, keep it, send it to the children
+///
+/// A PE runs up to `ahead` chunks up before it takes the first down, so that the tree is a
+/// pipeline; `ahead` is below the slots of a link, so that a PE that is ahead never waits for one
+/// that waits for it.
+///
+/// Link indices of tree t: 1 + 3t and 2 + 3t receive from child 0 and 1, 3 + 3t receives from the
+/// parent. As a sender, 1 + 3t counts what goes up, 2 + 3t and 3 + 3t what goes down to child 0
+/// and 1.
+namespace heddle {
+
+namespace detail {
+
+template <protocol Protocol, class T, class Op, block_group B>
+class tree_half {
+ public:
+  using links_type = link_set<Protocol, T, Op, B>;
+
+  HEDDLE_FN tree_half(B block, const all_reduce_args& args, const channel_scratch& scratch,
+                      int index, const T* input, T* output, size_t n)
+      : up_(block, args.team),
+        down_(block, args.team),
+        root_(args.topology.trees[index].parent < 0),
+        n_pes_(args.team.n_pes()),
+        input_(input),
+        output_(output),
+        n_(n) {
+    const auto& tree = args.topology.trees[index];
+    auto link = [&](int which) { return &scratch.link(1 + 3 * index + which); };
+    for (int c = 0; c < 2; ++c) {
+      if (tree.children[c] < 0) continue;
+      up_.add_receive(link(c), link(0), tree.children[c]);
+      down_.add_send(link(1 + c), link(2), tree.children[c]);
+    }
+    if (!root_) {
+      up_.add_send(link(0), link(tree.place), tree.parent);
+      down_.add_receive(link(2), link(1 + tree.place), tree.parent);
+    }
+  }
+
+  HEDDLE_FN size_t chunks() const { return (n_ + links_type::capacity - 1) / links_type::capacity; }
+  HEDDLE_FN bool up(size_t chunk) {
+    const size_t at = chunk * links_type::capacity;
+    return up_.exchange(true, true, input_ + at, root_ ? output_ + at : nullptr, size_of(at),
+                        {root_ ? n_pes_ : 0});
+  }
+  HEDDLE_FN bool down(size_t chunk) {
+    const size_t at = chunk * links_type::capacity;
+    return down_.exchange(true, true, root_ ? output_ + at : nullptr,
+                          root_ ? nullptr : output_ + at, size_of(at), {0});
+  }
+  HEDDLE_FN void save() {
+    up_.save();
+    down_.save();
+  }
+
+ private:
+  HEDDLE_FN size_t size_of(size_t at) const {
+    return n_ - at < links_type::capacity ? n_ - at : links_type::capacity;
+  }
+
+  links_type up_;
+  links_type down_;
+  bool root_;
+  int n_pes_;
+  const T* input_;
+  T* output_;
+  size_t n_;
+};
+
+}  // namespace detail
+
+template <protocol Protocol, class T, class Op, block_group B>
+HEDDLE_FN void all_reduce_tree(B block, const all_reduce_args& args) {
+  constexpr size_t ahead = 3;
+  static_assert(ahead < link_memory::slots);
+  const channel_scratch scratch(args.team, block.block_rank());
+  const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
+  const detail::segment<T> first(part.count, 2, 0);
+
+  block.sync();  // the call before has saved its steps
+  detail::tree_half<Protocol, T, Op, B> left(block, args, scratch, 0, part.input, part.output,
+                                             first.count);
+  detail::tree_half<Protocol, T, Op, B> right(block, args, scratch, 1, part.input + first.count,
+                                              part.output + first.count, part.count - first.count);
+  const size_t chunks = left.chunks() > right.chunks() ? left.chunks() : right.chunks();
+  for (size_t c = 0; c < chunks + ahead; ++c) {
+    if (c < left.chunks() && !left.up(c)) return;
+    if (c < right.chunks() && !right.up(c)) return;
+    if (c < ahead) continue;
+    if (c - ahead < left.chunks() && !left.down(c - ahead)) return;
+    if (c - ahead < right.chunks() && !right.down(c - ahead)) return;
+  }
+  left.save();
+  right.save();
+}
+
+}  // namespace heddle

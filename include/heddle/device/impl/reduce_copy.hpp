@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/impl/copy.hpp>
+#include <heddle/device/reduction.hpp>
+
+#if !HEDDLE_ON_CUDA && defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+/// The leaf of all reductions: combines n elements of several sources, in order, and writes the
+/// result to several destinations. A destination may be one of the sources (the same elements); any
+/// other overlap is not allowed.
+namespace heddle::detail {
+
+template <class T>
+struct operands {
+  const T* const* sources;
+  T* const* destinations;
+  int n_sources;
+  int n_destinations;
+};
+
+/// Room for up to N sources and N destinations.
+template <class T, int N>
+class operand_list {
+ public:
+  HEDDLE_FN void add_source(const void* source) {
+    sources_[n_sources_++] = static_cast<const T*>(source);
+  }
+  HEDDLE_FN void add_destination(void* destination) {
+    destinations_[n_destinations_++] = static_cast<T*>(destination);
+  }
+  HEDDLE_FN operands<T> view() const {
+    return {sources_, destinations_, n_sources_, n_destinations_};
+  }
+
+ private:
+  const T* sources_[N];
+  T* destinations_[N];
+  int n_sources_ = 0;
+  int n_destinations_ = 0;
+};
+
+/// What is done with the combination of all sources: nothing (0), or `finish` for that many PEs.
+struct finish_for {
+  int n_pes;
+};
+
+template <class T, class Op>
+HEDDLE_FN T combine_stored(T a, T b) {
+  using acc = accumulator<T>;
+  return acc::narrow(Op::combine(acc::widen(a), acc::widen(b)));
+}
+
+template <class T, class Op>
+HEDDLE_FN T finish_stored(T a, finish_for finish) {
+  using acc = accumulator<T>;
+  return finish.n_pes ? acc::narrow(Op::finish(acc::widen(a), finish.n_pes)) : a;
+}
+
+#if HEDDLE_ON_CUDA
+
+/// One 16-byte vector, or one element, of every operand.
+template <class T, class Op, int Elements>
+HEDDLE_FN void reduce_unit(const operands<T>& with, size_t at, finish_for finish) {
+  using acc = accumulator<T>;
+  struct alignas(Elements * sizeof(T)) unit {
+    T element[Elements];
+  };
+  typename acc::type sum[Elements];
+  unit value = *reinterpret_cast<const unit*>(with.sources[0] + at);
+  for (int e = 0; e < Elements; ++e) sum[e] = acc::widen(value.element[e]);
+  for (int s = 1; s < with.n_sources; ++s) {
+    value = *reinterpret_cast<const unit*>(with.sources[s] + at);
+    for (int e = 0; e < Elements; ++e) sum[e] = Op::combine(sum[e], acc::widen(value.element[e]));
+  }
+  for (int e = 0; e < Elements; ++e)
+    value.element[e] = acc::narrow(finish.n_pes ? Op::finish(sum[e], finish.n_pes) : sum[e]);
+  for (int d = 0; d < with.n_destinations; ++d)
+    *reinterpret_cast<unit*>(with.destinations[d] + at) = value;
+}
+
+template <class T, class Op, group G>
+HEDDLE_FN void reduce_copy(G group, const operands<T>& with, size_t n, finish_for finish) {
+  constexpr size_t vector = 16 / sizeof(T);
+  uintptr_t misaligned = 0;
+  for (int s = 0; s < with.n_sources; ++s)
+    misaligned |= reinterpret_cast<uintptr_t>(with.sources[s]) % 16;
+  for (int d = 0; d < with.n_destinations; ++d)
+    misaligned |= reinterpret_cast<uintptr_t>(with.destinations[d]) % 16;
+  const size_t vectors = misaligned ? 0 : n / vector;
+  const auto threads = static_cast<size_t>(group.size());
+  const auto rank = static_cast<size_t>(group.rank());
+  for (size_t i = rank; i < vectors; i += threads)
+    reduce_unit<T, Op, vector>(with, i * vector, finish);
+  for (size_t i = vectors * vector + rank; i < n; i += threads)
+    reduce_unit<T, Op, 1>(with, i, finish);
+}
+
+#else
+
+/// Two sources and one or two destinations: two PEs, and every step of a ring. Combined in
+/// registers.
+template <class T, class Op>
+[[gnu::always_inline]] inline void reduce_pair(const T* a, const T* b, T* d0, T* d1, size_t n,
+                                               finish_for finish) {
+  using acc = accumulator<T>;
+  auto loop = [&](auto finished, auto second) __attribute__((always_inline)) {
+#pragma GCC ivdep
+    for (size_t i = 0; i < n; ++i) {
+      auto sum = Op::combine(acc::widen(a[i]), acc::widen(b[i]));
+      if constexpr (decltype(finished)::value) sum = Op::finish(sum, finish.n_pes);
+      const T result = acc::narrow(sum);
+      d0[i] = result;
+      if constexpr (decltype(second)::value) d1[i] = result;
+    }
+  };
+  using yes = std::true_type;
+  using no = std::false_type;
+  if (finish.n_pes) {
+    d1 ? loop(yes{}, yes{}) : loop(yes{}, no{});
+  } else {
+    d1 ? loop(no{}, yes{}) : loop(no{}, no{});
+  }
+}
+
+/// Any number of operands: a tile at a time is accumulated in memory that stays in the first-level
+/// cache.
+template <class T, class Op>
+[[gnu::always_inline]] inline void reduce_tiles(const operands<T>& with, size_t begin, size_t end,
+                                                finish_for finish) {
+  using acc = accumulator<T>;
+  constexpr size_t tile = 1024;
+  typename acc::type sum[tile];
+  T result[tile];
+  for (size_t at = begin; at < end; at += tile) {
+    const size_t n = at + tile < end ? tile : end - at;
+    for (size_t i = 0; i < n; ++i) sum[i] = acc::widen(with.sources[0][at + i]);
+    for (int s = 1; s < with.n_sources; ++s) {
+      const T* source = with.sources[s] + at;
+      for (size_t i = 0; i < n; ++i) sum[i] = Op::combine(sum[i], acc::widen(source[i]));
+    }
+    if (finish.n_pes)
+      for (size_t i = 0; i < n; ++i) sum[i] = Op::finish(sum[i], finish.n_pes);
+    for (size_t i = 0; i < n; ++i) result[i] = acc::narrow(sum[i]);
+    for (int d = 0; d < with.n_destinations; ++d)
+      std::memcpy(with.destinations[d] + at, result, n * sizeof(T));
+  }
+}
+
+template <class T, class Op>
+[[gnu::always_inline]] inline void reduce_range(const operands<T>& with, size_t begin, size_t end,
+                                                finish_for finish) {
+  if (with.n_sources == 2 && with.n_destinations >= 1 && with.n_destinations <= 2) {
+    reduce_pair<T, Op>(
+        with.sources[0] + begin, with.sources[1] + begin, with.destinations[0] + begin,
+        with.n_destinations == 2 ? with.destinations[1] + begin : nullptr, end - begin, finish);
+  } else {
+    reduce_tiles<T, Op>(with, begin, end, finish);
+  }
+}
+
+// The same loops for the vector registers that the processor has; no fused multiply-add, so that
+// the bits of a result do not depend on the processor.
+template <class T, class Op>
+void reduce_portable(const operands<T>& with, size_t begin, size_t end, finish_for finish) {
+  reduce_range<T, Op>(with, begin, end, finish);
+}
+
+#if defined(__x86_64__)
+template <class T, class Op>
+[[gnu::target("avx2")]] void reduce_avx2(const operands<T>& with, size_t begin, size_t end,
+                                         finish_for finish) {
+  reduce_range<T, Op>(with, begin, end, finish);
+}
+inline const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+#endif
+
+template <class T, class Op, group G>
+void reduce_copy(G group, const operands<T>& with, size_t n, finish_for finish) {
+  const auto mine = share::of(group, n, cache_line / sizeof(T));
+  if (mine.begin == mine.end) return;
+  if (with.n_sources == 1 && !finish.n_pes) {
+    for (int d = 0; d < with.n_destinations; ++d)
+      if (with.destinations[d] != with.sources[0])
+        std::memcpy(with.destinations[d] + mine.begin, with.sources[0] + mine.begin,
+                    (mine.end - mine.begin) * sizeof(T));
+    return;
+  }
+#if defined(__x86_64__)
+  if (has_avx2) return reduce_avx2<T, Op>(with, mine.begin, mine.end, finish);
+#endif
+  reduce_portable<T, Op>(with, mine.begin, mine.end, finish);
+}
+
+#endif
+
+}  // namespace heddle::detail

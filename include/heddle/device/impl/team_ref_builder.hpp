@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/team.hpp>
+
+namespace heddle {
+
+/// Makes team_refs: for the library alone.
+class team_ref_builder {
+ public:
+  struct parts {
+    int my_pe;
+    int n_pes;
+    int my_slot;
+    int64_t pe_stride;
+    int64_t slot_stride;
+    const int32_t* slots;
+    byte* heap;
+    uint64_t heap_bytes;
+    team_memory* memory;
+    byte* scratch;
+    uint64_t timeout_ns;
+    uint32_t spin;
+    uint32_t flag_period;
+  };
+
+  static team_ref build(const parts& from) {
+    team_ref ref;
+    ref.my_pe_ = from.my_pe;
+    ref.n_pes_ = from.n_pes;
+    ref.my_slot_ = from.my_slot;
+    ref.pe_stride_ = from.pe_stride;
+    ref.slot_stride_ = from.slot_stride;
+    ref.slots_ = from.slots;
+    ref.heap_ = from.heap;
+    ref.heap_bytes_ = from.heap_bytes;
+    ref.memory_ = from.memory;
+    ref.scratch_ = from.scratch;
+    ref.timeout_ns_ = from.timeout_ns;
+    ref.spin_ = from.spin;
+    ref.flag_period_ = from.flag_period;
+    return ref;
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/impl/reduce_copy.hpp>
+#include <heddle/device/ll.hpp>
+#include <heddle/device/team.hpp>
+
+/// Links: one direction between two PEs in a channel.
+///
+///     sender                                     receiver
+///     ------                                     --------
+///     waits: credit + slots > step               waits: tail > step (Simple), flags (LL)
+///     writes slot[step % slots]  ------------->  reads slot[step % slots]
+///     tail = step + 1 (release)  ------------->
+///                                <-------------  credit = step + 1 (release)
+///
+/// Steps count up for ever on both sides and are kept in memory between calls; nothing is reset.
+/// Invariants: the receiver's step <= the sender's step <= credit + slots; a slot is written only
+/// while the sender holds its credit. Each protocol has steps and slots of its own (LL writes no
+/// tail).
+namespace heddle {
+
+enum class protocol : int { simple = 0, ll = 1 };
+
+/// The memory of a link index on one PE, which receives from one peer by `tail` and slots, and
+/// sends to another (or the same) with `credit`.
+struct link_memory {
+  static constexpr int slots = 8;
+  static constexpr size_t simple_slot = 65536;  ///< bytes
+  static constexpr size_t ll_slot = 8192;       ///< bytes of data
+
+  struct counters {
+    alignas(cache_line) uint64_t tail;    ///< steps that the sender has filled
+    alignas(cache_line) uint64_t credit;  ///< steps that the receiver of what I send has emptied
+    alignas(cache_line) uint64_t sent;    ///< my next step as sender
+    uint64_t received;                    ///< my next step as receiver
+  };
+
+  counters steps[2];  ///< by protocol
+  alignas(cache_line) ll_line ll[slots][ll_slot / 8];
+  alignas(cache_line) byte simple[slots][simple_slot];
+};
+
+/// One end of a link: the memory here and the peer's.
+struct link_end {
+  link_memory* mine = nullptr;   ///< a sender's counters, or a receiver's slots
+  link_memory* peers = nullptr;  ///< mapped: the receiver's slots, or the sender's credit word
+  int peer = -1;
+  uint64_t step = 0;
+};
+
+/// The links of one PE in one pattern (a ring, one direction of a tree), moved in lock-step: each
+/// exchange takes one slot from every receive link, combines, and fills one slot of every send
+/// link.
+template <protocol Protocol, class T, class Op, group G>
+class link_set {
+ public:
+  static constexpr int max_links = 2;  ///< of each direction: the children of a tree
+  /// Elements that one exchange can move.
+  static constexpr size_t capacity =
+      (Protocol == protocol::simple ? link_memory::simple_slot : link_memory::ll_slot) / sizeof(T);
+
+  HEDDLE_FN link_set(G group, const team_ref& team) : group_(group), team_(team) {}
+
+  /// This PE sends with `mine`'s counters into `receivers` (a link memory of the heap) of `peer`.
+  HEDDLE_FN void add_send(link_memory* mine, link_memory* receivers, int peer) {
+    send_[n_send_++] = {mine, team_.ptr(receivers, peer), peer, mine->steps[which].sent};
+  }
+  /// This PE receives in `mine` what `peer` sends, and returns credit in `senders` of `peer`.
+  HEDDLE_FN void add_receive(link_memory* mine, link_memory* senders, int peer) {
+    receive_[n_receive_++] = {mine, team_.ptr(senders, peer), peer, mine->steps[which].received};
+  }
+
+  /// value[i] = the received values in the order of the links, then input[i] (if not null),
+  /// combined, and finished if `finish` says so; written to output[i] (if not null) and to every
+  /// send link. n <= capacity. The receive or the send links may be left out of a step. False, on
+  /// all threads alike, if the team was aborted.
+  HEDDLE_FN bool exchange(bool receive, bool send, const T* input, T* output, size_t n,
+                          detail::finish_for finish) {
+    receiving_ = receive ? n_receive_ : 0;
+    sending_ = send ? n_send_ : 0;
+    if (!wait_for_links()) return false;
+    bool arrived = true;
+    if constexpr (Protocol == protocol::simple) {
+      move_slots(input, output, n, finish);
+    } else {
+      arrived = move_words(input, output, n, finish);
+    }
+    if (!group_.all(arrived)) return false;
+    advance();
+    return true;
+  }
+
+  /// Keeps the steps for the next call. Called once, at the end, by all threads.
+  HEDDLE_FN void save() {
+    group_.sync();
+    if (group_.rank() != 0) return;
+    for (int i = 0; i < n_send_; ++i) send_[i].mine->steps[which].sent = send_[i].step;
+    for (int i = 0; i < n_receive_; ++i) receive_[i].mine->steps[which].received = receive_[i].step;
+  }
+
+ private:
+  static constexpr bool is_simple = Protocol == protocol::simple;
+  static constexpr int which = static_cast<int>(Protocol);
+
+  HEDDLE_FN static int slot_of(const link_end& end) {
+    return static_cast<int>(end.step % link_memory::slots);
+  }
+
+  /// Thread i waits for link i: a sender for credit, a receiver of Simple for the tail.
+  HEDDLE_FN bool wait_for_links() {
+    bool ready = true;
+    for (int i = group_.rank(); i < sending_ + receiving_; i += group_.size()) {
+      if (i < sending_) {
+        const auto& end = send_[i];
+        if (end.step >= link_memory::slots)
+          ready &= team_.wait_by_thread(&end.mine->steps[which].credit, cmp::ge,
+                                        end.step + 1 - link_memory::slots, operation::link_send,
+                                        end.peer) == wait_status::ok;
+      } else if (is_simple) {
+        const auto& end = receive_[i - sending_];
+        ready &= team_.wait_by_thread(&end.mine->steps[which].tail, cmp::ge, end.step + 1,
+                                      operation::link_receive, end.peer) == wait_status::ok;
+      }
+    }
+    return group_.all(ready);
+  }
+
+  HEDDLE_FN void move_slots(const T* input, T* output, size_t n, detail::finish_for finish) {
+    detail::operand_list<T, max_links + 1> with;
+    for (int i = 0; i < receiving_; ++i)
+      with.add_source(receive_[i].mine->simple[slot_of(receive_[i])]);
+    if (input) with.add_source(input);
+    for (int i = 0; i < sending_; ++i)
+      with.add_destination(send_[i].peers->simple[slot_of(send_[i])]);
+    if (output) with.add_destination(output);
+    detail::reduce_copy<T, Op>(group_, with.view(), n, finish);
+  }
+
+  /// A word is 8 bytes of data: one to four elements, the last word of a step perhaps fewer.
+  HEDDLE_FN bool move_words(const T* input, T* output, size_t n, detail::finish_for finish) {
+    constexpr size_t per_word = 8 / sizeof(T);
+    const uint32_t period = team_.flag_period();
+    const size_t words = (n + per_word - 1) / per_word;
+    bool arrived = true;
+    for (size_t w = static_cast<size_t>(group_.rank()); w < words && arrived;
+         w += static_cast<size_t>(group_.size())) {
+      const size_t first = w * per_word;
+      const size_t elements = n - first < per_word ? n - first : per_word;
+      T value[per_word]{};
+      bool empty = true;
+      auto take = [&](const T* word) {
+        for (size_t e = 0; e < per_word; ++e)
+          value[e] = empty ? word[e] : detail::combine_stored<T, Op>(value[e], word[e]);
+        empty = false;
+      };
+      for (int i = 0; i < receiving_ && arrived; ++i) {
+        T word[per_word];
+        arrived = receive_word(receive_[i], w, period, word);
+        take(word);
+      }
+      if (input) {
+        T word[per_word]{};
+        for (size_t e = 0; e < elements; ++e) word[e] = input[first + e];
+        take(word);
+      }
+      for (size_t e = 0; e < per_word; ++e)
+        value[e] = detail::finish_stored<T, Op>(value[e], finish);
+      if (output)
+        for (size_t e = 0; e < elements; ++e) output[first + e] = value[e];
+      uint64_t data;
+      memcpy(&data, value, sizeof data);
+      for (int i = 0; i < sending_; ++i)
+        ll_store(&send_[i].peers->ll[slot_of(send_[i])][w], data, ll_flag(send_[i].step, period));
+    }
+    refresh(words, period);
+    return arrived;
+  }
+
+  HEDDLE_FN bool receive_word(const link_end& end, size_t w, uint32_t period, T* word) {
+    const ll_line* line = &end.mine->ll[slot_of(end)][w];
+    const uint32_t flag = ll_flag(end.step, period);
+    uint64_t data = 0;
+    auto look = [&](uint64_t& seen) {
+      const bool here = ll_load(line, flag, data);
+      seen = load(&line->flag0, relaxed);
+      return here;
+    };
+    const auto status =
+        team_.wait_by_thread(look, line, cmp::eq, flag, operation::link_receive, end.peer);
+    memcpy(word, &data, sizeof data);
+    return status == wait_status::ok;
+  }
+
+  /// In the first `slots` steps of a flag period, writes the rest of the slot too.
+  HEDDLE_FN void refresh(size_t words, uint32_t period) {
+    for (int i = 0; i < sending_; ++i) {
+      const uint32_t flag = ll_flag(send_[i].step, period);
+      if (flag > link_memory::slots || send_[i].step < link_memory::slots) continue;
+      for (size_t w = words + static_cast<size_t>(group_.rank()); w < link_memory::ll_slot / 8;
+           w += static_cast<size_t>(group_.size()))
+        ll_store(&send_[i].peers->ll[slot_of(send_[i])][w], 0, flag);
+    }
+  }
+
+  /// group_.all has passed: every thread has written and read its part of the slots.
+  HEDDLE_FN void advance() {
+    for (int i = group_.rank(); i < sending_ + receiving_; i += group_.size()) {
+      if (i < sending_) {
+        if (is_simple) store(&send_[i].peers->steps[which].tail, send_[i].step + 1, release);
+      } else {
+        const auto& end = receive_[i - sending_];
+        store(&end.peers->steps[which].credit, end.step + 1, release);
+      }
+    }
+    for (int i = 0; i < sending_; ++i) ++send_[i].step;
+    for (int i = 0; i < receiving_; ++i) ++receive_[i].step;
+  }
+
+  G group_;
+  team_ref team_;
+  link_end send_[max_links];
+  link_end receive_[max_links];
+  int n_send_ = 0;
+  int n_receive_ = 0;
+  int sending_ = 0;  ///< in the current step
+  int receiving_ = 0;
+};
+
+}  // namespace heddle

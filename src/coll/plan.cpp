@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "coll/plan.hpp"
+
+#include <array>
+#include <heddle/device/coll/scratch.hpp>
+
+#include "support/throw_error.hpp"
+
+namespace heddle {
+
+namespace {
+
+constexpr std::array<std::string_view, 4> algorithm_names = {"one_shot", "two_shot", "ring",
+                                                             "tree"};
+constexpr std::array<std::string_view, 2> protocol_names = {"simple", "ll"};
+
+/// Up to where the words of LL, which need no flag of their own but cost twice the bytes and an
+/// atomic store each, are quicker than a copy and a flag.
+constexpr std::size_t ll_limit = 256;
+/// Up to where one hop with all the bytes is quicker than two with their n-th parts.
+constexpr std::size_t one_shot_limit = 8192;
+/// Up to where a tree's 2 log n hops are quicker than a ring's 2 n with n-th parts.
+constexpr std::size_t tree_limit = 262'144;
+/// Up to where a link's LL words are quicker than a slot and a flag.
+constexpr std::size_t link_ll_limit = 1024;
+
+bool direct(const plan_question& question) {
+  return question.all_mapped && question.n_pes <= channel_scratch::max_one_shot_pes;
+}
+
+algorithm best_algorithm(const plan_question& question) {
+  if (direct(question)) {
+    if (question.n_pes == 1) return algorithm::one_shot;
+    // All inputs go to all: the bytes that a PE takes in grow with the number of PEs.
+    const auto limit = one_shot_limit / static_cast<std::size_t>(question.n_pes - 1);
+    return question.bytes <= limit ? algorithm::one_shot : algorithm::two_shot;
+  }
+  return question.bytes <= tree_limit ? algorithm::tree : algorithm::ring;
+}
+
+protocol best_protocol(algorithm algo, const plan_question& question) {
+  if (question.n_pes == 1) return protocol::simple;
+  switch (algo) {
+    case algorithm::one_shot:
+      return question.bytes <= ll_limit ? protocol::ll : protocol::simple;
+    case algorithm::two_shot:
+      return protocol::simple;
+    case algorithm::ring:
+    case algorithm::tree:
+      return question.bytes <= link_ll_limit ? protocol::ll : protocol::simple;
+  }
+  return protocol::simple;
+}
+
+template <class Names>
+std::optional<int> index_of(const Names& names, std::string_view variable, std::string_view name) {
+  if (name.empty()) return {};
+  std::string all;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == name) return static_cast<int>(i);
+    all += (i ? ", " : "") + std::string(names[i]);
+  }
+  throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}={}: not one of {}", variable, name, all);
+}
+
+}  // namespace
+
+plan choose_all_reduce(const plan_question& question) {
+  plan plan;
+  plan.algo = question.forced_algorithm.value_or(best_algorithm(question));
+  if ((plan.algo == algorithm::one_shot || plan.algo == algorithm::two_shot) && !direct(question))
+    throw_error(
+        HEDDLE_ERROR_INVALID_ARGUMENT,
+        "HEDDLE_ALGO={} needs a team of at most {} PEs whose memory is all mapped; this one has "
+        "{} PEs{}; unset it, or choose ring or tree",
+        name_of(plan.algo), channel_scratch::max_one_shot_pes, question.n_pes,
+        question.all_mapped ? "" : ", some of them remote");
+  plan.proto = question.forced_protocol.value_or(best_protocol(plan.algo, question));
+  if (plan.algo == algorithm::two_shot && plan.proto == protocol::ll) {
+    if (question.forced_algorithm)
+      throw_error(
+          HEDDLE_ERROR_INVALID_ARGUMENT,
+          "HEDDLE_ALGO=two_shot with HEDDLE_PROTO=ll: two_shot has the protocol simple alone");
+    plan.algo = algorithm::one_shot;
+  }
+  // On the host a channel is a thread: more of them than idle cores only take turns.
+  plan.channels = question.forced_channels > 0 ? question.forced_channels : 1;
+  plan.threads = question.forced_threads > 0 ? question.forced_threads : 1;
+  return plan;
+}
+
+std::string explain(const plan& plan, const plan_question& question) {
+  std::string reason;
+  if (question.forced_algorithm) reason += "HEDDLE_ALGO; ";
+  if (question.forced_protocol) reason += "HEDDLE_PROTO; ";
+  if (question.forced_channels > 0) reason += "HEDDLE_CHANNELS; ";
+  if (question.n_pes == 1) {
+    reason += "one PE: a copy";
+  } else {
+    switch (plan.algo) {
+      case algorithm::one_shot:
+        reason += fmt::format("{} bytes among {} mapped PEs: one hop with all of them is quickest",
+                              question.bytes, question.n_pes);
+        break;
+      case algorithm::two_shot:
+        reason += fmt::format(
+            "{} bytes among {} mapped PEs: each PE combines its part and writes it to all",
+            question.bytes, question.n_pes);
+        break;
+      case algorithm::ring:
+        reason += fmt::format("{} bytes among {} PEs: every link carries the least", question.bytes,
+                              question.n_pes);
+        break;
+      case algorithm::tree:
+        reason += fmt::format("{} bytes among {} PEs: few hops", question.bytes, question.n_pes);
+        break;
+    }
+  }
+  return fmt::format("{} {}, {} channel{} of {} thread{}: {}", name_of(plan.algo),
+                     name_of(plan.proto), plan.channels, plan.channels == 1 ? "" : "s",
+                     plan.threads, plan.threads == 1 ? "" : "s", reason);
+}
+
+std::string_view name_of(algorithm algo) { return algorithm_names[static_cast<std::size_t>(algo)]; }
+std::string_view name_of(protocol proto) { return protocol_names[static_cast<std::size_t>(proto)]; }
+
+std::optional<algorithm> parse_algorithm(std::string_view name) {
+  const auto index = index_of(algorithm_names, "HEDDLE_ALGO", name);
+  return index ? std::optional(static_cast<algorithm>(*index)) : std::nullopt;
+}
+
+std::optional<protocol> parse_protocol(std::string_view name) {
+  const auto index = index_of(protocol_names, "HEDDLE_PROTO", name);
+  return index ? std::optional(static_cast<protocol>(*index)) : std::nullopt;
+}
+
+}  // namespace heddle

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/link.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace heddle {
+
+enum class algorithm : int { one_shot = 0, two_shot = 1, ring = 2, tree = 3 };
+
+/// What the choice for one AllReduce depends on. The same on every PE of the team.
+struct plan_question {
+  std::size_t bytes = 0;
+  int n_pes = 1;
+  bool all_mapped = true;
+  int cores = 1;  ///< of this machine, for all its PEs
+
+  // What the user has forced (HEDDLE_ALGO, HEDDLE_PROTO, HEDDLE_CHANNELS, HEDDLE_BLOCK_THREADS).
+  std::optional<algorithm> forced_algorithm{};
+  std::optional<protocol> forced_protocol{};
+  int forced_channels = 0;
+  int forced_threads = 0;
+};
+
+/// The choice: each channel is one block of `threads`.
+struct plan {
+  algorithm algo = algorithm::one_shot;
+  protocol proto = protocol::simple;
+  int channels = 1;
+  int threads = 1;
+};
+
+/// A pure function. Throws HEDDLE_ERROR_INVALID_ARGUMENT if what is forced cannot be (the direct
+/// algorithms need mapped peers, two_shot has no LL).
+plan choose_all_reduce(const plan_question& question);
+/// "two_shot simple, 1 channel: " and why.
+std::string explain(const plan& plan, const plan_question& question);
+
+std::string_view name_of(algorithm algo);
+std::string_view name_of(protocol proto);
+/// By name; "" is nothing. Throws HEDDLE_ERROR_INVALID_ARGUMENT for any other, with the names.
+std::optional<algorithm> parse_algorithm(std::string_view name);
+std::optional<protocol> parse_protocol(std::string_view name);
+
+}  // namespace heddle

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "coll/topology.hpp"
+
+#include <bit>
+
+namespace heddle {
+
+namespace {
+
+/// The root of positions [begin, end), begin even: all on its left are a full tree, and it is odd
+/// unless it is alone.
+int root_of(int begin, int end) {
+  return begin + static_cast<int>(std::bit_floor(static_cast<unsigned>(end - begin))) - 1;
+}
+
+/// The place of `position` in the in-order tree of n positions.
+team_topology::tree in_order_tree(int position, int n) {
+  team_topology::tree tree;
+  int begin = 0;
+  int end = n;
+  int root = root_of(begin, end);
+  while (root != position) {
+    tree.parent = root;
+    tree.place = position < root ? 0 : 1;
+    (position < root ? end : begin) = position < root ? root : root + 1;
+    root = root_of(begin, end);
+  }
+  if (begin < root) tree.children[0] = root_of(begin, root);
+  if (root + 1 < end) tree.children[1] = root_of(root + 1, end);
+  return tree;
+}
+
+}  // namespace
+
+team_topology topology_of(int pe, int n_pes) {
+  team_topology topology;
+  topology.ring_position = pe;
+  topology.ring_next = (pe + 1) % n_pes;
+  topology.ring_previous = (pe + n_pes - 1) % n_pes;
+  topology.trees[0] = in_order_tree(pe, n_pes);
+
+  const bool mirrored = n_pes % 2 == 0;
+  auto exchange = [&](int there) {  // a PE's position in the second tree
+    return mirrored ? n_pes - 1 - there : (there + 1) % n_pes;
+  };
+  auto back = [&](int position) {
+    if (position < 0) return -1;
+    return mirrored ? n_pes - 1 - position : (position + n_pes - 1) % n_pes;
+  };
+  auto& second = topology.trees[1];
+  second = in_order_tree(exchange(pe), n_pes);
+  second.parent = back(second.parent);
+  for (int& child : second.children) child = back(child);
+  return topology;
+}
+
+}  // namespace heddle

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/coll/all_reduce.hpp>
+
+namespace heddle {
+
+/// The neighbours of `pe` among `n_pes` in the order of the team. A pure function, O(log n_pes).
+///
+/// The two trees are the double binary tree of Sanders, Speck and Traeff ("Two-tree algorithms for
+/// full bandwidth broadcast, reduction and scan", Parallel Computing 35, 2009): the first numbers a
+/// binary tree in order, so that its leaves are the even positions; the second is its mirror image
+/// (n even) or the same shifted by one (n odd), so that its inner nodes are leaves of the first.
+team_topology topology_of(int pe, int n_pes);
+
+}  // namespace heddle

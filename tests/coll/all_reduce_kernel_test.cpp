@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "coll/all_reduce_kernels.hpp"
+#include "coll/exact_values.hpp"
+#include "coll/topology.hpp"
+#include "device/local_team.hpp"
+
+using namespace heddle;
+using heddle::testing::from_int;
+using heddle::testing::input_of;
+using heddle::testing::local_team;
+using heddle::testing::result_of;
+
+namespace {
+
+constexpr plan all_plans[] = {
+    {.algo = algorithm::one_shot, .proto = protocol::ll},
+    {.algo = algorithm::one_shot, .proto = protocol::simple},
+    {.algo = algorithm::two_shot, .proto = protocol::simple},
+    {.algo = algorithm::ring, .proto = protocol::simple},
+    {.algo = algorithm::ring, .proto = protocol::ll},
+    {.algo = algorithm::tree, .proto = protocol::simple},
+    {.algo = algorithm::tree, .proto = protocol::ll},
+};
+
+enum class buffers { symmetric, misaligned, private_memory };
+
+/// One AllReduce after the other on all PEs of a team, each checked element by element.
+struct runner {
+  const local_team& team;
+  plan chosen;
+  int channels = 1;
+  int call = 0;
+
+  template <class T>
+  void all_reduce(heddle_type_t type, heddle_op_t op, std::size_t count, bool in_place,
+                  buffers where = buffers::symmetric) {
+    ++call;
+    const auto entry = all_reduce_kernel(chosen, type, op);
+    team.run([&](int pe) {
+      const std::size_t skew = where == buffers::misaligned ? sizeof(T) : 0;
+      std::vector<T> own(where == buffers::private_memory ? 2 * count + 2 : 0);
+      T* input = own.empty() ? team.user<T>(pe, skew) : own.data();
+      T* output = in_place      ? input
+                  : own.empty() ? team.user<T>(pe, (std::size_t{24} << 20) + 2 * skew)
+                                : own.data() + count + 1;
+      for (std::size_t i = 0; i < count; ++i)
+        input[i] = from_int<T>(input_of(op, pe, i, call, team.n_pes()));
+      output[count] = from_int<T>(77);
+      const struct {
+        heddle_kernel_entry_t entry;
+        all_reduce_args args;
+        void operator()(host_block block) const { entry(&args, &block); }
+      } kernel{entry, {team.ref(pe), topology_of(pe, team.n_pes()), input, output, count}};
+      team.launch(pe, channels, kernel);
+      if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
+      for (std::size_t i = 0; i < count; ++i) {
+        const T expected = from_int<T>(result_of(op, i, call, team.n_pes()));
+        if (std::memcmp(&output[i], &expected, sizeof(T)) != 0)
+          throw std::runtime_error("PE " + std::to_string(pe) + ": element " + std::to_string(i) +
+                                   " of " + std::to_string(count) + " is wrong");
+      }
+      const T guard = from_int<T>(77);
+      if (std::memcmp(&output[count], &guard, sizeof(T)) != 0)
+        throw std::runtime_error("written past the end");
+    });
+  }
+
+  void all_types(heddle_op_t op, std::size_t count, bool in_place) {
+    all_reduce<int32_t>(HEDDLE_INT32, op, count, in_place);
+    all_reduce<int64_t>(HEDDLE_INT64, op, count, in_place);
+    all_reduce<f16>(HEDDLE_FLOAT16, op, count, in_place);
+    all_reduce<bf16>(HEDDLE_BFLOAT16, op, count, in_place);
+    all_reduce<float>(HEDDLE_FLOAT32, op, count, in_place);
+    all_reduce<double>(HEDDLE_FLOAT64, op, count, in_place);
+  }
+};
+
+constexpr heddle_op_t all_ops[] = {HEDDLE_SUM, HEDDLE_PROD, HEDDLE_MIN, HEDDLE_MAX, HEDDLE_AVG};
+
+int block_threads() {
+  const char* threads = std::getenv("HEDDLE_TEST_THREADS");
+  return threads ? std::atoi(threads) : 1;
+}
+
+}  // namespace
+
+TEST_CASE("every algorithm, protocol, type and reduction is exact on any number of PEs") {
+  for (int n_pes : {1, 2, 3, 4, 5, 7, 8}) {
+    local_team team(n_pes, {.threads = block_threads()});
+    for (const plan& chosen : all_plans) {
+      CAPTURE(n_pes);
+      CAPTURE(name_of(chosen.algo));
+      CAPTURE(name_of(chosen.proto));
+      runner run{team, chosen};
+      for (heddle_op_t op : all_ops) {
+        CAPTURE(op);
+        CHECK_NOTHROW(run.all_types(op, 1, false));
+        CHECK_NOTHROW(run.all_types(op, 1021, true));
+      }
+    }
+  }
+}
+
+TEST_CASE("any count works: sizes that divide by nothing, that fill slots, that take many rounds") {
+  for (int n_pes : {2, 3, 8}) {
+    local_team team(n_pes, {.threads = block_threads()});
+    for (const plan& chosen : all_plans) {
+      CAPTURE(n_pes);
+      CAPTURE(name_of(chosen.algo));
+      CAPTURE(name_of(chosen.proto));
+      runner run{team, chosen};
+      for (std::size_t count : {2, 3, 15, 16, 17, 1024, 2047, 16384, 16385, 65537, 300007})
+        for (bool in_place : {false, true})
+          CHECK_NOTHROW(run.all_reduce<float>(HEDDLE_FLOAT32, HEDDLE_SUM, count, in_place));
+      CHECK_NOTHROW(run.all_reduce<bf16>(HEDDLE_BFLOAT16, HEDDLE_MAX, 100003, true));
+    }
+  }
+}
+
+TEST_CASE("channels share the elements among blocks") {
+  local_team team(4, {.threads = block_threads()});
+  for (const plan& chosen : all_plans)
+    for (int channels : {2, 3, 8}) {
+      CAPTURE(name_of(chosen.algo));
+      CAPTURE(channels);
+      runner run{team, chosen, channels};
+      for (std::size_t count : {1, 31, 5000, 140001})
+        CHECK_NOTHROW(run.all_reduce<float>(HEDDLE_FLOAT32, HEDDLE_SUM, count, false));
+    }
+}
+
+TEST_CASE("buffers may be misaligned or private, and a team's slots in any order") {
+  local_team team(3, {.threads = block_threads(), .table = true});
+  for (const plan& chosen : all_plans)
+    for (buffers where : {buffers::misaligned, buffers::private_memory})
+      for (std::size_t count : {1, 1000, 700001}) {
+        CAPTURE(name_of(chosen.algo));
+        CAPTURE(count);
+        runner run{team, chosen};
+        CHECK_NOTHROW(run.all_reduce<f16>(HEDDLE_FLOAT16, HEDDLE_SUM, count, false, where));
+        CHECK_NOTHROW(run.all_reduce<double>(HEDDLE_FLOAT64, HEDDLE_SUM, count, true, where));
+      }
+}
+
+TEST_CASE("flags wrap: with 8 bits, a thousand calls of changing sizes and algorithms are exact") {
+  local_team team(3, {.threads = block_threads(), .flag_period = 255});
+  std::vector<runner> runs;
+  for (const plan& chosen : all_plans) runs.push_back({team, chosen});
+  std::uint32_t random = 1;
+  for (int i = 0; i < 1000; ++i) {
+    random = random * 1664525u + 1013904223u;
+    auto& run = runs[(random >> 16) % 2 == 0 ? 0 : (random >> 18) % runs.size()];
+    run.call = i;
+    const std::size_t count = 1 + (random >> 8) % ((random & 1) ? 1500 : 12);
+    CAPTURE(i);
+    REQUIRE_NOTHROW(run.all_reduce<float>(HEDDLE_FLOAT32, HEDDLE_SUM, count, (random & 2) != 0));
+  }
+}
