@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sched.h>
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "timing.hpp"
+
+/// What the benchmark programs share beside the timing: options and output, one JSON object a line.
+namespace bench {
+
+struct options {
+  std::size_t min_bytes = 8;
+  std::size_t max_bytes = 64 << 20;
+  int step = 2;                     ///< each size is so many times the one before
+  std::vector<std::size_t> listed;  ///< these sizes instead
+  bool fresh = false;
+  effort measure;
+
+  /// Reads the command line. A wrong one ends the program: these are programs, not the library.
+  static options parse(int argc, char** argv, const std::string& description) {
+    options result;
+    CLI::App app(description);
+    app.add_option("--min", result.min_bytes, "smallest size in bytes")
+        ->check(CLI::Range(8, 1 << 30));
+    app.add_option("--max", result.max_bytes, "largest size in bytes")
+        ->check(CLI::Range(8, 1 << 30));
+    app.add_option("--step", result.step, "factor from one size to the next")
+        ->check(CLI::Range(2, 1 << 20));
+    app.add_option("--sizes", result.listed, "these sizes in bytes instead")
+        ->check(CLI::Range(8, 1 << 30));
+    app.add_option("--batch-us", result.measure.batch_us, "length of one timed batch");
+    app.add_option("--batches", result.measure.batches, "timed batches a size (median)")
+        ->check(CLI::Range(1, 1000));
+    app.add_flag("--fresh", result.fresh,
+                 "rewrite the whole input and read the whole output between calls (untimed)");
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+      std::exit(app.exit(error));
+    }
+    if (!result.listed.empty()) {
+      std::sort(result.listed.begin(), result.listed.end());
+      result.min_bytes = result.listed.front();
+      result.max_bytes = result.listed.back();
+    }
+    return result;
+  }
+
+  [[nodiscard]] std::vector<std::size_t> sizes() const {
+    if (!listed.empty()) return listed;
+    std::vector<std::size_t> result;
+    for (std::size_t bytes = min_bytes; bytes <= max_bytes; bytes *= static_cast<std::size_t>(step))
+      result.push_back(bytes);
+    return result;
+  }
+
+  /// The same, for the sizes from `least` to `most` alone.
+  [[nodiscard]] options within(std::size_t least, std::size_t most) const {
+    options result = *this;
+    result.listed.clear();
+    for (const std::size_t bytes : sizes())
+      if (bytes >= least && bytes <= most) result.listed.push_back(bytes);
+    return result;
+  }
+};
+
+/// One measured point; printed by PE 0.
+inline void report(const std::string& what, const std::string& variant, std::size_t bytes,
+                   double us) {
+  std::printf("{\"what\": \"%s\", \"variant\": \"%s\", \"bytes\": %zu, \"us\": %.5f}\n",
+              what.c_str(), variant.c_str(), bytes, us);
+  std::fflush(stdout);
+}
+
+/// Which processors this process may use, so that the reader of the results can check the binding.
+inline void report_binding(int pe) {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  std::string list;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &set)) list += (list.empty() ? "" : ", ") + std::to_string(cpu);
+  std::printf("{\"what\": \"binding\", \"pe\": %d, \"cpus\": [%s]}\n", pe, list.c_str());
+  std::fflush(stdout);
+}
+
+/// Runs a program's body; what it throws becomes a message and an exit status.
+template <class Body>
+int run_program(const char* name, Body body) {
+  try {
+    body();
+    return 0;
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "%s: %s\n", name, failure.what());
+    return 1;
+  }
+}
+
+}  // namespace bench

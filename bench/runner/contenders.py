@@ -1,0 +1,135 @@
+# SPDX-FileCopyrightText: 2026 The heddle developers
+# SPDX-License-Identifier: Apache-2.0
+"""Who is measured: how each contender is launched, and the blocks they meet in.
+
+Every contender of a block does the same work with the same timing code (bench/*.hpp); a round runs
+them one after the other, so that a machine that drifts drifts for all of them.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+
+KI, MI = 1024, 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One program with its launcher. `missing` says why it cannot run, or is empty."""
+
+    name: str
+    command: tuple[str, ...]
+    environment: dict[str, str] = field(default_factory=dict, hash=False)
+    missing: str = ""
+    bound: bool = True  # each process must be bound to a processor of its own
+
+
+@dataclass(frozen=True)
+class Block:
+    """Contenders that are compared with each other, and how often they meet."""
+
+    name: str
+    title: str
+    contenders: tuple[Contender, ...]
+    rounds: int
+    wall: bool = False  # what counts is the time of the whole command
+
+
+class Launchers:
+    """Builds the command lines for programs in `bin_dir`."""
+
+    def __init__(self, bin_dir: Path):
+        self._bin = bin_dir
+
+    def _program(self, name: str) -> tuple[str, str]:
+        path = self._bin / name
+        return str(path), "" if path.exists() else f"{path} is not built"
+
+    def bare(self, name: str, *args: str) -> Contender:
+        path, missing = self._program("bare_limits")
+        return Contender(name, (path, *args), missing=missing)
+
+    def heddle(self, name: str, program: str, n: int, *args: str, bind: bool = True, **env: str):
+        path, missing = self._program(program)
+        launcher, no_launcher = self._program("heddle-run")
+        binding = ("--bind-to", "core") if bind else ()
+        return Contender(name, (launcher, "-n", str(n), *binding, path, *args), env,
+                         no_launcher or missing, bind)
+
+    def openmpi(self, program: str, n: int, *args: str, bind: bool = True) -> Contender:
+        path, missing = self._program(f"{program}.openmpi")
+        launcher = shutil.which("mpirun.openmpi")
+        how = ("--bind-to", "core") if bind else ("--oversubscribe", "--bind-to", "none")
+        env = {}
+        if os.geteuid() == 0:
+            env = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        return Contender("Open MPI", (launcher or "mpirun.openmpi", *how, "-n", str(n), path, *args),
+                         env, missing if launcher else "mpirun.openmpi is not installed", bind)
+
+    def mpich(self, program: str, n: int, *args: str, bind: bool = True) -> Contender:
+        path, missing = self._program(f"{program}.mpich")
+        launcher = shutil.which("mpiexec.hydra")
+        how = ("-bind-to", "core") if bind else ()
+        return Contender("MPICH", (launcher or "mpiexec.hydra", "-launcher", "fork", *how, "-n",
+                                   str(n), path, *args),
+                         {}, missing if launcher else "mpiexec.hydra is not installed", bind)
+
+
+def _sizes(*sizes: int) -> tuple[str, ...]:
+    return ("--sizes", *map(str, sizes))
+
+
+def blocks(bin_dir: Path, quick: bool) -> list[Block]:
+    """Everything that `run.py` measures, in order."""
+    to = Launchers(bin_dir)
+    rounds = 3 if quick else 9
+
+    step = ("--step", "8", "--batches", "3") if quick else ()
+    put_sizes = _sizes(*((8, 64 * KI, MI, 16 * MI) if quick else
+                         (8, 64, 512, 4 * KI, 16 * KI, 64 * KI, 128 * KI, 256 * KI, 512 * KI, MI,
+                          2 * MI, 4 * MI, 8 * MI, 16 * MI, 32 * MI, 64 * MI)))
+    fresh = ("--fresh", *_sizes(*((8, 4 * KI, 64 * KI, MI) if quick else
+                                  (8, 64, 512, KI, 2 * KI, 4 * KI, 8 * KI, 16 * KI, 64 * KI,
+                                   256 * KI, MI, 4 * MI, 16 * MI))))
+    few = (*_sizes(8, 4 * KI, MI), "--batch-us", "5000", "--batches", "3")
+
+    result = [
+        Block("put", "Put and signal, 2 PEs", (
+            to.bare("bare flag", "flag"),
+            to.bare("bare copy", "copy", *put_sizes, "--batches", "3"),
+            to.heddle("heddle", "put_signal", 2, *put_sizes, "--batches", "3"),
+            to.openmpi("mpi_put", 2, *put_sizes, "--batches", "3"),
+            to.mpich("mpi_put", 2, *put_sizes, "--batches", "3"),
+        ), rounds),
+        Block("all_reduce", "AllReduce, float32 sum, 2 PEs", (
+            to.bare("bare", "all_reduce", *step),
+            to.heddle("heddle", "all_reduce", 2, *step),
+            to.openmpi("mpi_all_reduce", 2, *step),
+            to.mpich("mpi_all_reduce", 2, *step),
+            to.heddle("heddle ring", "all_reduce", 2, *step, HEDDLE_ALGO="ring"),
+            to.heddle("heddle tree", "all_reduce", 2, *step, HEDDLE_ALGO="tree"),
+        ), rounds),
+        Block("fresh", "AllReduce of data that was just written, 2 PEs", (
+            to.bare("bare", "all_reduce", *fresh),
+            to.heddle("heddle", "all_reduce", 2, *fresh),
+            to.openmpi("mpi_all_reduce", 2, *fresh),
+            to.mpich("mpi_all_reduce", 2, *fresh),
+        ), 1 if quick else 5),
+    ]
+    for n in (4, 8):
+        result.append(Block(f"crowded_{n}", f"AllReduce, {n} PEs", (
+            to.heddle("heddle", "all_reduce", n, *few, bind=False),
+            to.openmpi("mpi_all_reduce", n, *few, bind=False),
+        ), rounds))
+    result.append(Block("init", "Launch, init and one AllReduce, 8 PEs", (
+        to.heddle("heddle", "init_time", 8, bind=False),
+        to.openmpi("mpi_init", 8, bind=False),
+        to.mpich("mpi_init", 8, bind=False),
+    ), rounds, wall=True))
+    result.append(Block("team", "What a team costs", (
+        to.heddle("heddle", "team_cost", 2, bind=False),
+    ), 1))
+    return result

@@ -1,0 +1,126 @@
+# SPDX-FileCopyrightText: 2026 The heddle developers
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the blocks and keeps every number of every round."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+
+from .contenders import Block, Contender, Launchers
+
+# (what, variant, bytes), as the programs print them
+Point = tuple[str, str, int]
+
+
+@dataclass
+class Series:
+    """What one contender of one block gave, round by round."""
+
+    rounds: list[dict[Point, float]] = field(default_factory=list)
+    flags_us: list[float] = field(default_factory=list)  # the bare flag just before each run
+    facts: dict[str, float] = field(default_factory=dict)  # other numbers, of the last round
+    failures: list[str] = field(default_factory=list)
+
+    def values(self, what: str, variant: str, size: int) -> list[float | None]:
+        return [taken.get((what, variant, size)) for taken in self.rounds]
+
+    def median(self, what: str, variant: str, size: int) -> float | None:
+        found = [v for v in self.values(what, variant, size) if v is not None]
+        return statistics.median(found) if found else None
+
+    def variants(self, what: str, size: int) -> list[str]:
+        seen: dict[str, None] = {}
+        for taken in self.rounds:
+            for point in taken:
+                if point[0] == what and point[2] == size:
+                    seen[point[1]] = None
+        return list(seen)
+
+    def sizes(self, what: str) -> list[int]:
+        return sorted({point[2] for taken in self.rounds for point in taken if point[0] == what})
+
+    def best_variant(self, what: str, size: int, accept=lambda variant: True) -> str | None:
+        """The one whose median over the rounds is least. Choosing in each round by itself would
+        reward the noise."""
+        found = [v for v in self.variants(what, size) if accept(v)]
+        return min(found, key=lambda v: self.median(what, v, size), default=None)
+
+
+Results = dict[str, dict[str, Series]]
+
+
+class RunFailed(Exception):
+    """A contender's command did not give what it should."""
+
+
+def run_once(contender: Contender, timeout_s: float) -> tuple[list[dict], float]:
+    """Runs the command once: the objects it printed, and its wall time in microseconds."""
+    start = time.monotonic()
+    try:
+        done = subprocess.run(contender.command, env={**os.environ, **contender.environment},
+                              capture_output=True, text=True, timeout=timeout_s, check=False)
+    except subprocess.TimeoutExpired:
+        raise RunFailed(f"did not end within {timeout_s:.0f} s") from None
+    wall_us = (time.monotonic() - start) * 1e6
+    if done.returncode != 0:
+        last = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1]
+        raise RunFailed(f"exit status {done.returncode}: {last[:300]}")
+    try:
+        objects = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    except json.JSONDecodeError as error:
+        raise RunFailed(f"unreadable output: {error}") from None
+    if contender.bound:
+        check_binding([o["cpus"] for o in objects if o["what"] == "binding"])
+    return objects, wall_us
+
+
+def check_binding(processors: list[list[int]]) -> None:
+    """A process that wanders, or shares its processor, makes a number of another experiment."""
+    if len(processors) != 2 or any(len(one) != 1 for one in processors) or \
+            processors[0] == processors[1]:
+        raise RunFailed(f"the processes were not bound to a processor each, but to {processors}")
+
+
+def bare_flag_us(launchers: Launchers) -> float | None:
+    """The bare flag's one-way time now: where the machine has put its processors."""
+    flag = launchers.bare("flag", "flag", "--batches", "3", "--batch-us", "500")
+    try:
+        objects, _ = run_once(flag, 30)
+    except (RunFailed, OSError):
+        return None
+    return next(o["us"] for o in objects if o["what"] == "flag")
+
+
+def run_block(block: Block, launchers: Launchers, timeout_s: float = 180) -> dict[str, Series]:
+    """All rounds of a block: A B C, A B C, ..."""
+    series = {contender.name: Series() for contender in block.contenders}
+    for number in range(block.rounds):
+        print(f"\r{block.title}: round {number + 1} of {block.rounds}   ", end="",
+              file=sys.stderr, flush=True)
+        for contender in block.contenders:
+            mine = series[contender.name]
+            if contender.missing:
+                mine.failures = [contender.missing]
+                continue
+            flag = bare_flag_us(launchers)
+            if flag is not None:
+                mine.flags_us.append(flag)
+            try:
+                objects, wall_us = run_once(contender, timeout_s)
+            except (RunFailed, OSError) as failure:
+                mine.failures.append(f"round {number + 1}: {failure}")
+                mine.rounds.append({})
+                continue
+            taken = {(o["what"], o["variant"], o["bytes"]): o["us"] for o in objects if "us" in o}
+            if block.wall:
+                taken[("wall", "", 0)] = wall_us
+            mine.rounds.append(taken)
+            mine.facts.update({o["what"]: o["value"] for o in objects if "value" in o})
+    print(file=sys.stderr)
+    return series

@@ -1,0 +1,186 @@
+# SPDX-FileCopyrightText: 2026 The heddle developers
+# SPDX-License-Identifier: Apache-2.0
+"""The results as Markdown, for people, and as JSON, for comparisons."""
+
+from __future__ import annotations
+
+import statistics
+
+from .contenders import Block
+from .measure import Results, Series
+from .rules import Verdict, human
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def microseconds(us: float | None) -> str:
+    if us is None:
+        return "-"
+    if us < 10:
+        return f"{us:.3f}"
+    return f"{us:.1f}" if us < 1000 else f"{us:,.0f}"
+
+
+def bandwidth(size: int, us: float | None) -> str:
+    return "-" if us is None else f"{size / us / 1000:.1f}"
+
+
+def flags(block: dict[str, Series]) -> str:
+    parts = []
+    for name, series in block.items():
+        if series.flags_us:
+            low, high = min(series.flags_us) * 1000, max(series.flags_us) * 1000
+            middle = statistics.median(series.flags_us) * 1000
+            parts.append(f"{name} {middle:.0f} ({low:.0f} to {high:.0f})")
+    return "Bare flag, one way, just before each run, in ns, median and range: " + "; ".join(
+        parts) + "." if parts else ""
+
+
+def _ratio(ours: float | None, theirs: float | None) -> str:
+    return "-" if ours is None or not theirs else f"{ours / theirs:.2f}"
+
+
+def put_section(block: dict[str, Series]) -> str:
+    heddle, flag, copy = block["heddle"], block["bare flag"], block["bare copy"]
+    rows = []
+    for what, variant, meaning in (
+            ("flag", "bare", "bare: a flag"),
+            ("payload_one_line", "bare", "bare: payload and flag in one line, payload read"),
+            ("payload_two_lines", "bare", "bare: payload and flag in two lines, payload read")):
+        rows.append([meaning, microseconds(flag.median(what, variant, 8))])
+    for what, meaning in (
+            ("put_signal", "heddle: put_signal, signal observed"),
+            ("put_signal_one_line", "heddle: put_signal in one line, payload read"),
+            ("put_signal_two_lines", "heddle: put_signal in two lines, payload read")):
+        rows.append([meaning, microseconds(heddle.median(what, "heddle", 8))])
+    text = [table(["8 bytes, one way", "us"], rows)]
+    for what, how in (("put_one_way", "one way"), ("put_both_ways", "both ways at once")):
+        rows = []
+        for size in copy.sizes(what):
+            best = copy.best_variant(what, size)
+            times = [copy.median(what, best, size), heddle.median(what, "heddle", size),
+                     block["Open MPI"].median(what, "MPI_Put", size),
+                     block["MPICH"].median(what, "MPI_Put", size)]
+            cells = [bandwidth(size, t) for t in times] if size >= 64 * 1024 else [
+                microseconds(t) + " us" for t in times]
+            rows.append([human(size), best or "-", *cells, _ratio(times[1], times[0])])
+        text.append(f"Put, {how}: microseconds below 64 KiB, then GB/s of each process.\n\n" + table(
+            ["size", "best bare copy", "bare", "heddle", "Open MPI put + flush",
+             "MPICH put + flush", "time / bare"], rows))
+    return "\n\n".join(text)
+
+
+def all_reduce_section(block: dict[str, Series], what: str) -> str:
+    bare = block["bare"]
+    others = {"heddle": "heddle", "Open MPI": "MPI_Allreduce", "MPICH": "MPI_Allreduce"}
+    extra = {name: "heddle" for name in ("heddle ring", "heddle tree") if name in block}
+    rows = []
+    for size in bare.sizes(what):
+        best = bare.best_variant(what, size)
+        two_shot = bare.best_variant(what, size, lambda v: v.startswith("two_shot"))
+        time = {name: block[name].median(what, variant, size)
+                for name, variant in {**others, **extra}.items()}
+        least = bare.median(what, best, size)
+        rows.append([human(size), best or "-", microseconds(least),
+                     microseconds(bare.median(what, two_shot, size)) if two_shot else "-",
+                     *(microseconds(time[name]) for name in (*others, *extra)),
+                     _ratio(time["heddle"], least), _ratio(time["heddle"], time["Open MPI"]),
+                     _ratio(time["heddle"], time["MPICH"])])
+    return table(["size", "best bare", "bare, us", "bare two-shot", *others, *extra,
+                  "heddle / bare", "/ Open MPI", "/ MPICH"], rows)
+
+
+def bare_section(bare: Series, what: str) -> str:
+    """Which bare variant wins where, and by how much."""
+    rows = []
+    for size in bare.sizes(what):
+        ranked = sorted((bare.median(what, v, size), v) for v in bare.variants(what, size))
+        rows.append([human(size), *(f"{v} {microseconds(us)}" for us, v in ranked[:5])])
+    return table(["size", "first", "second", "third", "fourth", "fifth"],
+                 [row + ["-"] * (6 - len(row)) for row in rows])
+
+
+def crowded_section(block: dict[str, Series]) -> str:
+    rows = []
+    for size in sorted({s for series in block.values() for s in series.sizes("all_reduce")}):
+        ours = block["heddle"].median("all_reduce", "heddle", size)
+        theirs = block["Open MPI"].median("all_reduce", "MPI_Allreduce", size)
+        rows.append([human(size), microseconds(ours), microseconds(theirs), _ratio(ours, theirs)])
+    return table(["size", "heddle, us", "Open MPI --oversubscribe, us", "heddle / Open MPI"], rows)
+
+
+def init_section(block: dict[str, Series]) -> str:
+    rows = []
+    for name, series in block.items():
+        median = series.median("wall", "", 0)
+        rows.append([name, "-" if median is None else f"{median / 1000:.0f}"])
+    return table(["whole command", "ms"], rows)
+
+
+def section(block: Block, series: dict[str, Series]) -> str:
+    if block.name == "put":
+        body = put_section(series)
+    elif block.name in ("all_reduce", "fresh"):
+        what = "all_reduce" if block.name == "all_reduce" else "all_reduce_fresh"
+        body = all_reduce_section(series, what) + (
+            "\n\nThe bare variants, best first, us:\n\n" + bare_section(series["bare"], what))
+    elif block.name.startswith("crowded"):
+        body = crowded_section(series)
+    elif block.name == "init":
+        body = init_section(series)
+    else:
+        body = table(["fact", "bytes"], [[fact, f"{value:,.0f}"] for fact, value in
+                                         series["heddle"].facts.items()])
+    failures = [f"- {name}: {failure}" for name, one in series.items() for failure in one.failures]
+    parts = [f"## {block.title}", body, flags(series) if not block.wall else ""]
+    if failures:
+        parts.append("Failed runs:\n\n" + "\n".join(failures))
+    return "\n\n".join(part for part in parts if part)
+
+
+def rules_table(verdicts: list[Verdict]) -> str:
+    return table(["rule", "limit", "found", "verdict"],
+                 [[v.rule, v.limit, v.found, "PASS" if v.passed else "FAIL"] for v in verdicts])
+
+
+def markdown(facts: dict[str, str], blocks: list[Block], results: Results,
+             verdicts: list[Verdict]) -> str:
+    return "\n\n".join([
+        "# Measurements",
+        "Two processes, each bound to a processor of its own, unless a section says otherwise. "
+        "The contenders of a section run one after the other, round after round; a number is the "
+        "median over the rounds, each round's the median over batches of the slower process. "
+        "A verdict is decided by the median of the ratios within each round; the ratio of the "
+        "medians stands beside it. How to read the numbers: docs/performance.md.",
+        table(["", ""], [[name, value] for name, value in facts.items()]),
+        "## Speed rules",
+        rules_table(verdicts),
+        *(section(block, results[block.name]) for block in blocks),
+    ]) + "\n"
+
+
+def as_json(facts: dict[str, str], results: Results, verdicts: list[Verdict]) -> dict:
+    return {
+        "about": facts,
+        "rules": [{"rule": v.rule, "limit": v.limit, "found": v.found, "passed": v.passed,
+                   "ratios": [vars(r) for r in v.ratios]} for v in verdicts],
+        "results": {
+            block: {
+                name: {
+                    "flags_us": one.flags_us,
+                    "facts": one.facts,
+                    "failures": one.failures,
+                    "points": [
+                        {"what": what, "variant": variant, "bytes": size,
+                         "us": one.values(what, variant, size)}
+                        for what, variant, size in dict.fromkeys(
+                            point for taken in one.rounds for point in taken)
+                    ],
+                } for name, one in series.items()
+            } for block, series in results.items()
+        },
+    }

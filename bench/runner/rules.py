@@ -1,0 +1,170 @@
+# SPDX-FileCopyrightText: 2026 The heddle developers
+# SPDX-License-Identifier: Apache-2.0
+"""The speed rules, each decided from the measured rounds.
+
+A ratio is taken twice: of the medians over all rounds, and as the median of the ratios within each
+round. The second decides: its two sides met the same state of the machine.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+
+from .contenders import KI, MI
+from .measure import Results, Series
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """time(ours) / time(theirs)."""
+
+    size: int
+    of_medians: float
+    of_rounds: float
+    against: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A rule with what was found. `ratios` is empty when it could not be measured."""
+
+    rule: str
+    limit: str
+    passed: bool
+    found: str
+    ratios: tuple[Ratio, ...] = ()
+
+
+def compare(ours: Series, our_key: tuple[str, str], theirs: Series, their_key: tuple[str, str],
+            size: int) -> Ratio | None:
+    mine = ours.values(*our_key, size)
+    other = theirs.values(*their_key, size)
+    pairs = [(a, b) for a, b in zip(mine, other) if a is not None and b]
+    if not pairs:
+        return None
+    return Ratio(size,
+                 statistics.median(a for a, _ in pairs) / statistics.median(b for _, b in pairs),
+                 statistics.median(a / b for a, b in pairs), their_key[1])
+
+
+def human(size: int) -> str:
+    if size >= MI:
+        return f"{size // MI} MiB"
+    return f"{size // KI} KiB" if size >= KI else f"{size} B"
+
+
+def _judge(rule: str, limit: str, wanted: list[int], ratios: list[Ratio | None], bound: float,
+           strict: bool, why_missing: str, inverse: bool = False) -> Verdict:
+    """`inverse` prints 1 / ratio, for rules that are told in bandwidth."""
+    measured = [r for r in ratios if r is not None]
+    if not wanted or len(measured) < len(wanted):
+        absent = len(wanted) - len(measured)
+        reason = why_missing or f"{absent} of {len(wanted)} sizes have no value"
+        return Verdict(rule, limit, False, f"not measured: {reason}", tuple(measured))
+    shown = (lambda x: 1 / x) if inverse else (lambda x: x)
+    fails = [r for r in measured if not (r.of_rounds < bound if strict else r.of_rounds <= bound)]
+    worst = max(measured, key=lambda r: r.of_rounds)
+    found = (f"worst {shown(worst.of_rounds):.2f} at {human(worst.size)} "
+             f"(medians {shown(worst.of_medians):.2f})")
+    if fails:
+        found += f"; {len(fails)} of {len(measured)} fail: " + ", ".join(
+            f"{human(r.size)} {shown(r.of_rounds):.2f}" for r in fails)
+    return Verdict(rule, limit, not fails, found, tuple(measured))
+
+
+def _missing(*series: Series) -> str:
+    return "; ".join(s.failures[0] for s in series if s.failures)
+
+
+def put_rules(results: Results) -> list[Verdict]:
+    block = results["put"]
+    heddle, flag, copy = block["heddle"], block["bare flag"], block["bare copy"]
+    verdicts = [_judge(
+        "put_signal to observed signal, 8 bytes, against the bare flag", "at most 1.5 x", [8],
+        [compare(heddle, ("put_signal", "heddle"), flag, ("flag", "bare"), 8)], 1.5, False,
+        _missing(heddle, flag))]
+    for what, how in (("put_one_way", "one way"), ("put_both_ways", "both ways at once")):
+        sizes = [s for s in copy.sizes(what) if s >= 64 * KI]
+        ratios = [compare(heddle, (what, "heddle"), copy, (what, copy.best_variant(what, s)), s)
+                  for s in sizes]
+        verdicts.append(_judge(
+            f"put bandwidth from 64 KiB up, {how}, against the best bare copy", "at least 0.90",
+            sizes, ratios, 1 / 0.9, False, _missing(heddle, copy), inverse=True))
+    return verdicts
+
+
+def all_reduce_rules(results: Results) -> list[Verdict]:
+    block = results["all_reduce"]
+    heddle, bare = block["heddle"], block["bare"]
+    what = "all_reduce"
+    verdicts = []
+    for peer in ("Open MPI", "MPICH"):
+        sizes = bare.sizes(what)
+        ratios = [compare(heddle, (what, "heddle"), block[peer], (what, "MPI_Allreduce"), s)
+                  for s in sizes]
+        verdicts.append(_judge(f"AllReduce against {peer}, 8 B to 64 MiB", "faster", sizes, ratios,
+                               1.0, True, _missing(heddle, block[peer])))
+
+    small = [s for s in bare.sizes(what) if s <= 4 * KI]
+    ratios = [compare(heddle, (what, "heddle"), bare, (what, bare.best_variant(what, s)), s)
+              for s in small]
+    verdicts.append(_judge("AllReduce against the best bare exchange, 8 B to 4 KiB",
+                           "at most 2 x", small, ratios, 2.0, False, _missing(heddle, bare)))
+
+    def two_shot(variant: str) -> bool:
+        return variant.startswith("two_shot")
+
+    large = [s for s in bare.sizes(what) if s >= 16 * KI]
+    ratios = [compare(heddle, (what, "heddle"), bare,
+                      (what, bare.best_variant(what, s, two_shot)), s) for s in large]
+    verdicts.append(_judge("AllReduce bandwidth against the best bare two-shot, 16 KiB up",
+                           "at least 0.85", large, ratios, 1 / 0.85, False,
+                           _missing(heddle, bare), inverse=True))
+    return verdicts
+
+
+def crowded_rules(results: Results) -> list[Verdict]:
+    verdicts = []
+    for n in (4, 8):
+        block = results[f"crowded_{n}"]
+        heddle, peer = block["heddle"], block["Open MPI"]
+        sizes = [8, 4 * KI, MI]
+        ratios = [compare(heddle, ("all_reduce", "heddle"), peer, ("all_reduce", "MPI_Allreduce"),
+                          s) for s in sizes]
+        verdicts.append(_judge(f"AllReduce, {n} PEs on this machine, against Open MPI "
+                               "--oversubscribe", "not slower", sizes, ratios, 1.0, False,
+                               _missing(heddle, peer)))
+    return verdicts
+
+
+def init_rule(results: Results) -> Verdict:
+    block = results["init"]
+    heddle, peer = block["heddle"], block["Open MPI"]
+    ratio = compare(heddle, ("wall", ""), peer, ("wall", ""), 0)
+    rule = "launch, init and one AllReduce, 8 PEs, against Open MPI"
+    if ratio is None:
+        return Verdict(rule, "not slower", False, f"not measured: {_missing(heddle, peer)}")
+    return Verdict(rule, "not slower", ratio.of_rounds <= 1.0,
+                   f"{ratio.of_rounds:.2f} (medians {ratio.of_medians:.2f})", (ratio,))
+
+
+def team_rules(results: Results) -> list[Verdict]:
+    series = results["team"]["heddle"]
+    verdicts = []
+    for fact, rule, limit, bound in (
+            ("team_bytes", "memory of one team per PE before its first collective",
+             "at most 1 MiB", MI),
+            ("unused_heap_bytes", "memory of 64 MiB of symmetric heap before its first use",
+             "at most 64 KiB", 64 * KI)):
+        if fact not in series.facts:
+            verdicts.append(Verdict(rule, limit, False, f"not measured: {_missing(series)}"))
+        else:
+            verdicts.append(Verdict(rule, limit, series.facts[fact] <= bound,
+                                    f"{series.facts[fact] / KI:.1f} KiB"))
+    return verdicts
+
+
+def judge(results: Results) -> list[Verdict]:
+    return [*put_rules(results), *all_reduce_rules(results), *crowded_rules(results),
+            init_rule(results), *team_rules(results)]
