@@ -1,36 +1,20 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// Collective number n of a job is one `round`: every rank adds its part, the one that completes the
-// round wakes the others. A rank whose deadline passes has added its part and goes on with n + 1,
-// so rounds are kept by number, each until every rank has taken the result or given up.
-
 #include "bootstrap/thread_bootstrap.hpp"
 
 #include <condition_variable>
 #include <map>
 #include <mutex>
-#include <optional>
 
+#include "bootstrap/collective_rounds.hpp"
 #include "bootstrap/host_identity.hpp"
 #include "bootstrap/loss_record.hpp"
 #include "bootstrap/random_bytes.hpp"
-#include "bootstrap/rank_list.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle {
 namespace {
-
-struct round {
-  explicit round(int size) : parts(static_cast<std::size_t>(size)) {}
-  std::vector<std::optional<bootstrap::bytes>> parts;
-  const char* call = nullptr;
-  int first_rank = 0;
-  int mismatched_rank = -1;
-  const char* mismatched_call = nullptr;
-  int arrived = 0;
-  int done = 0;
-};
 
 enum class membership { not_joined, joined, left, lost };
 
@@ -42,12 +26,14 @@ struct member {
 }  // namespace
 
 struct thread_job::state {
-  explicit state(int size) : members(static_cast<std::size_t>(size)) {}
+  explicit state(int size) : members(static_cast<std::size_t>(size)), rounds(size) {}
 
   std::mutex mutex;
   std::condition_variable changed;
   std::vector<member> members;
-  std::map<std::uint64_t, round> rounds;
+  collective_rounds rounds;
+  std::map<std::uint64_t, int>
+      finished;  // by round: the ranks that have taken the result or given up
   std::string job_id = "threads-" + random_hex(16);
   bootstrap::secret secret{};
   std::string host = host_identity();
@@ -90,116 +76,56 @@ class thread_bootstrap final : public bootstrap {
   std::string_view host_of(int) const override { return job_->host; }
 
   std::vector<bytes> all_gather(std::span<const std::byte> mine, deadline until) override {
-    std::vector<bytes> result;
-    collective("all_gather", bytes(mine.begin(), mine.end()), until, &result);
-    return result;
+    return collective(collective_call::all_gather, bytes(mine.begin(), mine.end()), until);
   }
-  void barrier(deadline until) override { collective("barrier", {}, until, nullptr); }
+  void barrier(deadline until) override { collective(collective_call::barrier, {}, until); }
 
   void on_lost(lost_callback callback) override { losses_->set_callback(std::move(callback)); }
 
   void report_lost(int rank, std::string_view reason) override {
-    if (rank < 0 || rank >= size())
-      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                  "report_lost was given rank {} of a job of {}; ranks are 0 to {}", rank, size(),
-                  size() - 1);
+    require_reportable(rank, size());
     job_->lose(rank, reason);
   }
 
   void leave() override {
     std::lock_guard lock(job_->mutex);
-    if (me().state == membership::joined) me().state = membership::left;
+    if (me().state != membership::joined) return;
+    me().state = membership::left;
+    job_->rounds.leave(rank_);
     job_->changed.notify_all();
   }
 
  private:
   member& me() { return job_->members[static_cast<std::size_t>(rank_)]; }
 
-  void collective(const char* call, bytes mine, deadline until, std::vector<bytes>* result) {
+  std::vector<bytes> collective(collective_call call, bytes mine, deadline until) {
     std::unique_lock lock(job_->mutex);
     const std::uint64_t number = next_round_;
-    require_usable(call, number);
-    ++next_round_;
-    auto& round = job_->rounds.try_emplace(number, size()).first->second;
-    add_part(round, call, std::move(mine));
-    job_->changed.wait_until(lock, until.at(), [&] {
-      return round.arrived == size() || losses_->first() || absent_that_left(round) >= 0;
-    });
-
-    std::string problem;
-    auto status = HEDDLE_SUCCESS;
-    if (round.arrived < size())
-      status = why_incomplete(round, call, number, problem);
-    else if (round.mismatched_rank >= 0)
-      status = mismatch(round, number, problem);
-    else if (result)
-      for (auto& part : round.parts) result->push_back(*part);
-    if (++round.done == size()) job_->rounds.erase(number);
-    if (status != HEDDLE_SUCCESS) throw error(status, problem);
-  }
-
-  void require_usable(const char* call, std::uint64_t number) {
     if (auto loss = losses_->first())
-      throw_error(HEDDLE_ERROR_PEER_LOST, "{} (collective {}): rank {} of {} is lost: {}", call,
-                  number, loss->rank, size(), loss->reason);
-    if (me().state == membership::left)
-      throw_error(HEDDLE_ERROR_INVALID_USAGE,
-                  "rank {} called {} (collective {}) after leave(); leave() comes last", rank_,
-                  call, number);
-  }
+      throw error(HEDDLE_ERROR_PEER_LOST, describe_loss(call, number, *loss, size()));
+    if (me().state == membership::left) throw_called_after_leave(call, number, rank_);
+    ++next_round_;
 
-  void add_part(round& round, const char* call, bytes mine) {
-    if (!round.call) {
-      round.call = call;
-      round.first_rank = rank_;
-    } else if (std::string_view(round.call) != call && round.mismatched_rank < 0) {
-      round.mismatched_rank = rank_;
-      round.mismatched_call = call;
+    auto& rounds = job_->rounds;
+    rounds.add(number, rank_, call, std::move(mine));
+    if (rounds.result(number)) job_->changed.notify_all();
+    job_->changed.wait_until(lock, until.at(),
+                             [&] { return rounds.result(number) || losses_->first(); });
+
+    collective_rounds::outcome mine_of_it;
+    if (auto* result = rounds.result(number))
+      mine_of_it = *result;
+    else if (auto loss = losses_->first())
+      mine_of_it = {HEDDLE_ERROR_PEER_LOST, describe_loss(call, number, *loss, size()), {}};
+    else
+      mine_of_it = {
+          HEDDLE_ERROR_TIMEOUT, describe_timeout(call, number, rounds.absent(number), size()), {}};
+    if (++job_->finished[number] == size()) {
+      rounds.forget(number);
+      job_->finished.erase(number);
     }
-    round.parts[static_cast<std::size_t>(rank_)] = std::move(mine);
-    if (++round.arrived == size()) job_->changed.notify_all();
-  }
-
-  int absent_that_left(const round& round) const {
-    for (int i = 0; i < size(); ++i)
-      if (!round.parts[static_cast<std::size_t>(i)] &&
-          job_->members[static_cast<std::size_t>(i)].state == membership::left)
-        return i;
-    return -1;
-  }
-
-  heddle_status_t why_incomplete(const round& round, const char* call, std::uint64_t number,
-                                 std::string& text) const {
-    if (auto loss = losses_->first()) {
-      text = fmt::format("{} (collective {}): rank {} of {} is lost: {}", call, number, loss->rank,
-                         size(), loss->reason);
-      return HEDDLE_ERROR_PEER_LOST;
-    }
-    if (int rank = absent_that_left(round); rank >= 0) {
-      text = fmt::format(
-          "{} (collective {}) cannot complete: rank {} of {} left the job without calling it; "
-          "every "
-          "rank must make the same calls before leave()",
-          call, number, rank, size());
-      return HEDDLE_ERROR_INVALID_USAGE;
-    }
-    std::vector<int> absent;
-    for (int i = 0; i < size(); ++i)
-      if (!round.parts[static_cast<std::size_t>(i)]) absent.push_back(i);
-    text = fmt::format(
-        "{} (collective {}) passed its deadline: {} of {} did not arrive; see what they wait for, "
-        "or allow more time (HEDDLE_TIMEOUT, at start HEDDLE_INIT_TIMEOUT)",
-        call, number, name_ranks(absent), size());
-    return HEDDLE_ERROR_TIMEOUT;
-  }
-
-  heddle_status_t mismatch(const round& round, std::uint64_t number, std::string& text) const {
-    text = fmt::format(
-        "collective {} differs: rank {} called {}, rank {} called {}; every rank must make the "
-        "same "
-        "calls in the same order",
-        number, round.first_rank, round.call, round.mismatched_rank, round.mismatched_call);
-    return HEDDLE_ERROR_MISMATCH;
+    if (mine_of_it.status != HEDDLE_SUCCESS) throw error(mine_of_it.status, mine_of_it.problem);
+    return std::move(mine_of_it.parts);
   }
 
   std::shared_ptr<thread_job::state> job_;

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include "bootstrap/frame_link.hpp"
+
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include "bootstrap/byte_stream.hpp"
+
+namespace heddle {
+
+frame::frame(std::uint16_t type, std::span<const std::byte> payload) {
+  byte_writer out;
+  out.number(static_cast<std::uint32_t>(payload.size())).number(type).number(std::uint16_t{0});
+  out.raw(payload);
+  bytes_ = std::make_shared<const std::vector<std::byte>>(out.take());
+}
+
+std::uint16_t frame::type() const {
+  return byte_reader(std::span(*bytes_).subspan(4)).number<std::uint16_t>();
+}
+
+frame_link::frame_link(shielded_fd socket, std::vector<std::byte> early)
+    : socket_(std::move(socket)), in_(std::move(early)) {}
+
+void frame_link::fail(std::string problem) {
+  if (state_ == state::failed) return;
+  state_ = state::failed;
+  problem_ = std::move(problem);
+  out_.clear();
+}
+
+void frame_link::flush() {
+  while (state_ != state::failed && !out_.empty()) {
+    std::array<iovec, 32> parts;
+    std::size_t count = 0, skip = sent_of_front_;
+    for (; count < parts.size() && count < out_.size(); ++count, skip = 0) {
+      auto bytes = out_[count].bytes().subspan(skip);
+      parts[count] = {const_cast<std::byte*>(bytes.data()), bytes.size()};
+    }
+    msghdr message{};
+    message.msg_iov = parts.data();
+    message.msg_iovlen = count;
+    ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0) {
+      if (errno == EINTR) continue;
+      if (errno != EAGAIN) out_.clear();
+      return;
+    }
+    sent_of_front_ += static_cast<std::size_t>(sent);
+    while (!out_.empty() && sent_of_front_ >= out_.front().bytes().size()) {
+      sent_of_front_ -= out_.front().bytes().size();
+      out_.pop_front();
+    }
+  }
+}
+
+void frame_link::receive(const std::function<void(frame)>& handle, std::size_t budget) {
+  constexpr std::size_t least = std::size_t{16} << 10, most = std::size_t{1} << 20;
+  if (!take_frames(handle)) return;
+  for (std::size_t received = 0; received < budget;) {
+    // Grows with what has arrived, not with what a header promises.
+    std::size_t before = in_.size();
+    std::size_t room = std::clamp(before, least, most);
+    in_.resize(before + room);
+    ssize_t got = ::recv(socket_.get(), in_.data() + before, room, MSG_DONTWAIT);
+    in_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return;
+    if (got < 0) return fail(std::generic_category().message(errno));
+    if (got == 0) {
+      if (state_ == state::open) state_ = state::ended;
+      return;
+    }
+    if (!take_frames(handle)) return;
+    received += static_cast<std::size_t>(got);
+    if (static_cast<std::size_t>(got) < room) return;
+  }
+}
+
+bool frame_link::take_frames(const std::function<void(frame)>& handle) {
+  while (in_.size() - in_used_ >= frame::header_size) {
+    auto rest = std::span(in_).subspan(in_used_);
+    std::size_t length = byte_reader(rest).number<std::uint32_t>();
+    if (length > frame::longest) {
+      fail("it sent a message of " + std::to_string(length) + " bytes");
+      return false;
+    }
+    std::size_t whole = frame::header_size + length;
+    if (rest.size() < whole) break;
+    if (in_used_ == 0 && in_.size() == whole) {
+      handle(frame(std::exchange(in_, {})));
+      return true;
+    }
+    in_used_ += whole;
+    handle(frame(
+        std::vector<std::byte>(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(whole))));
+  }
+  in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(in_used_));
+  in_used_ = 0;
+  return true;
+}
+
+void frame_link::shut_down() { ::shutdown(socket_.get(), SHUT_WR); }
+
+bool frame_link::in_flight() const {
+  int left = 0, family = 0;
+  socklen_t size = sizeof family;
+  // On a Unix socket what was written is with the peer, and the ioctl would count what it has not
+  // read.
+  if (::getsockopt(socket_.get(), SOL_SOCKET, SO_DOMAIN, &family, &size) != 0 || family == AF_UNIX)
+    return false;
+  return ::ioctl(socket_.get(), SIOCOUTQ, &left) == 0 && left > 0;
+}
+
+}  // namespace heddle
