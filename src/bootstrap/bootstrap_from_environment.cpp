@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include "bootstrap/bootstrap_from_environment.hpp"
+
+#include <cstdlib>
+#include <string_view>
+
+#include "bootstrap/pmix_bootstrap.hpp"
+#include "bootstrap/pmix_session.hpp"
+#include "bootstrap/thread_bootstrap.hpp"
+#include "support/log.hpp"
+#include "support/throw_error.hpp"
+
+namespace heddle {
+namespace {
+
+/// What launchers without PMIx leave in the environment of each task.
+struct foreign_launcher {
+  const char* name;
+  const char* rank;
+  const char* size;
+};
+constexpr foreign_launcher foreign_launchers[] = {
+    {"a PMI-1 launcher such as MPICH's mpiexec", "PMI_RANK", "PMI_SIZE"},
+    {"Open MPI without PMIx", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    {"Slurm without PMIx", "SLURM_PROCID", "SLURM_NTASKS"},
+};
+
+/// Alone, a task may well run as one PE: a batch script or an interactive shell is one.
+void refuse_foreign_launchers() {
+  for (auto& launcher : foreign_launchers) {
+    const char* rank = std::getenv(launcher.rank);
+    const char* size = std::getenv(launcher.size);
+    if (!rank || !size || std::string_view(size) == "1") continue;
+    throw_error(HEDDLE_ERROR_INVALID_USAGE,
+                "asked for the launcher's job; found {} ({}={}, {}={}) and no PMIx server (no "
+                "PMIX_RANK); start the program by srun --mpi=pmix, Open MPI's mpirun or heddle-run",
+                launcher.name, launcher.rank, rank, launcher.size, size);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<bootstrap> bootstrap_from_environment(const bootstrap_options& options) {
+  if (pmix_session::is_launched()) return join_pmix_job(options.socket_ifname, options.until);
+  refuse_foreign_launchers();
+  log::info(log::subsystem::bootstrap, "runs as one PE: no launcher found");
+  return thread_job(1).join(0);
+}
+
+}  // namespace heddle
