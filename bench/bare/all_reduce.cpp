@@ -19,6 +19,8 @@ bool wait_for(const flag& mine, std::uint64_t value) {
 
 namespace {
 
+constexpr std::size_t line_elements = 64 / sizeof(float);
+
 bool words(pair& pair, const kernels& kernels, std::uint64_t epoch, const float* input,
            float* output, std::size_t count) {
   const auto flag = static_cast<std::uint32_t>(epoch);
@@ -32,6 +34,9 @@ bool lines(pair& pair, const kernels& kernels, std::uint64_t epoch, const float*
   return kernels.receive_lines(output, pair.box(pair.me()).lines[epoch % 2], input, count, epoch);
 }
 
+/// With Ahead the lines of the next call's slot are fetched for writing while this call's sum is
+/// taken: the peer has finished with them, since it is in this call.
+template <bool Ahead>
 bool one_shot(pair& pair, const kernels& kernels, std::uint64_t epoch, const float* input,
               float* output, std::size_t count) {
   mailbox& theirs = pair.box(pair.other());
@@ -39,6 +44,12 @@ bool one_shot(pair& pair, const kernels& kernels, std::uint64_t epoch, const flo
   kernels.copy(theirs.slot[epoch % 2], input, count);
   raise(theirs.arrived[epoch % 2], epoch);
   if (!wait_for(mine.arrived[epoch % 2], epoch)) return false;
+  if (Ahead) {
+    const std::size_t next = (epoch + 1) % 2;
+    for (std::size_t i = 0; i < count; i += line_elements)
+      __builtin_prefetch(theirs.slot[next] + i, 1);
+    __builtin_prefetch(&theirs.arrived[next], 1);
+  }
   kernels.add(output, input, mine.slot[epoch % 2], count);
   return true;
 }
@@ -61,7 +72,6 @@ bool pull(pair& pair, const kernels& kernels, std::uint64_t epoch, const float* 
 template <bool Streaming>
 bool two_shot(pair& pair, const kernels& kernels, std::uint64_t epoch, const float* input,
               float* output, std::size_t count) {
-  constexpr std::size_t line_elements = 16;
   const std::size_t half =
       std::min(count, (count / 2 + line_elements - 1) / line_elements * line_elements);
   const std::size_t begin = pair.me() == 0 ? 0 : half;
@@ -85,7 +95,8 @@ const std::vector<algorithm>& algorithms() {
   static const std::vector<algorithm> all = {
       {"words", 8, 16 << 10, words},
       {"lines", 8, 256 << 10, lines},
-      {"one_shot", 8, 512 << 10, one_shot},
+      {"one_shot", 8, 512 << 10, one_shot<false>},
+      {"one_shot_ahead", 8, 8 << 10, one_shot<true>},
       {"pull", 8, largest, pull},
       {"two_shot", 8, largest, two_shot<false>},
       {"two_shot_streaming", 512 << 10, largest, two_shot<true>},

@@ -14,6 +14,7 @@ namespace bench::bare {
 ///     words     out: {4 data, 4 flag} words into the peer's mailbox    in: look at each word
 ///     lines     out: {56 data, 8 flag} lines                           in: look at each line
 ///     one_shot  out: copy into the peer's slot, one flag               in: one flag, add
+///               one_shot_ahead: and fetch the lines of the next call's slot meanwhile
 ///     pull      flag, out = my input + the peer's input, flag
 ///     two_shot  flag, my half of both outputs = sum of both inputs, flag
 ///

@@ -23,7 +23,8 @@ class Series:
     """What one contender of one block gave, round by round."""
 
     rounds: list[dict[Point, float]] = field(default_factory=list)
-    flags_us: list[float] = field(default_factory=list)  # the bare flag just before each run
+    # The bare flag just before and just after each round's run.
+    flags_us: list[tuple[float, float]] = field(default_factory=list)
     facts: dict[str, float] = field(default_factory=dict)  # other numbers, of the last round
     failures: list[str] = field(default_factory=list)
 
@@ -87,13 +88,10 @@ def check_binding(processors: list[list[int]]) -> None:
         raise RunFailed(f"the processes were not bound to a processor each, but to {processors}")
 
 
-def bare_flag_us(launchers: Launchers) -> float | None:
+def bare_flag_us(launchers: Launchers) -> float:
     """The bare flag's one-way time now: where the machine has put its processors."""
     flag = launchers.bare("flag", "flag", "--batches", "3", "--batch-us", "500")
-    try:
-        objects, _ = run_once(flag, 30)
-    except (RunFailed, OSError):
-        return None
+    objects, _ = run_once(flag, 30)
     return next(o["us"] for o in objects if o["what"] == "flag")
 
 
@@ -108,17 +106,15 @@ def run_block(block: Block, launchers: Launchers, timeout_s: float = 180) -> dic
             if contender.missing:
                 mine.failures = [contender.missing]
                 continue
-            flag = bare_flag_us(launchers)
-            if flag is not None:
-                mine.flags_us.append(flag)
+            before = bare_flag_us(launchers)
             try:
                 objects, wall_us = run_once(contender, timeout_s)
             except (RunFailed, OSError) as failure:
                 mine.failures.append(f"round {number + 1}: {failure}")
-                mine.rounds.append({})
-                continue
+                objects, wall_us = [], None
+            mine.flags_us.append((before, bare_flag_us(launchers)))
             taken = {(o["what"], o["variant"], o["bytes"]): o["us"] for o in objects if "us" in o}
-            if block.wall:
+            if block.wall and wall_us is not None:
                 taken[("wall", "", 0)] = wall_us
             mine.rounds.append(taken)
             mine.facts.update({o["what"]: o["value"] for o in objects if "value" in o})

@@ -33,10 +33,10 @@ def flags(block: dict[str, Series]) -> str:
     parts = []
     for name, series in block.items():
         if series.flags_us:
-            low, high = min(series.flags_us) * 1000, max(series.flags_us) * 1000
-            middle = statistics.median(series.flags_us) * 1000
+            seen = [us * 1000 for both in series.flags_us for us in both]
+            low, middle, high = min(seen), statistics.median(seen), max(seen)
             parts.append(f"{name} {middle:.0f} ({low:.0f} to {high:.0f})")
-    return "Bare flag, one way, just before each run, in ns, median and range: " + "; ".join(
+    return "Bare flag, one way, just before and after each run, in ns, median and range: " + "; ".join(
         parts) + "." if parts else ""
 
 

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The speed rules, each decided from the measured rounds.
 
-A ratio is taken twice: of the medians over all rounds, and as the median of the ratios within each
-round. The second decides: its two sides met the same state of the machine.
+A ratio is taken twice: of the medians over the rounds, and as the median of the ratios within each
+round. The second decides: its two sides met the same state of the machine. A round in which the bare
+flag shows that they did not (a virtual machine's processors were moved between the two runs, or in
+one) is left out, unless it happened in most rounds.
 """
 
 from __future__ import annotations
@@ -36,13 +38,24 @@ class Verdict:
     ratios: tuple[Ratio, ...] = ()
 
 
+def same_place(ours: Series, theirs: Series, number: int) -> bool:
+    """The processors were where they were, before, between and after the two runs of a round."""
+    if ours is theirs:
+        return True
+    flags = [*ours.flags_us[number], *theirs.flags_us[number]]
+    return max(flags) <= 1.6 * min(flags)
+
+
 def compare(ours: Series, our_key: tuple[str, str], theirs: Series, their_key: tuple[str, str],
             size: int) -> Ratio | None:
-    mine = ours.values(*our_key, size)
-    other = theirs.values(*their_key, size)
-    pairs = [(a, b) for a, b in zip(mine, other) if a is not None and b]
-    if not pairs:
+    measured = [(a, b, same_place(ours, theirs, i)) for i, (a, b) in enumerate(
+        zip(ours.values(*our_key, size), theirs.values(*their_key, size)))
+        if a is not None and b]
+    if not measured:
         return None
+    pairs = [(a, b) for a, b, comparable in measured if comparable]
+    if 2 * len(pairs) < len(measured):
+        pairs = [(a, b) for a, b, _ in measured]
     return Ratio(size,
                  statistics.median(a for a, _ in pairs) / statistics.median(b for _, b in pairs),
                  statistics.median(a / b for a, b in pairs), their_key[1])
