@@ -45,7 +45,7 @@ std::unique_ptr<bootstrap> bootstrap_from_environment(const bootstrap_options& o
   if (pmix_session::is_launched()) return join_pmix_job(options.socket_ifname, options.until);
   refuse_foreign_launchers();
   log::info(log::subsystem::bootstrap, "runs as one PE: no launcher found");
-  return thread_job(1).join(0);
+  return thread_rendezvous(1).join(0);
 }
 
 }  // namespace heddle

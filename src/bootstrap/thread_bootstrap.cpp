@@ -25,7 +25,7 @@ struct member {
 
 }  // namespace
 
-struct thread_job::state {
+struct thread_rendezvous::state {
   explicit state(int size) : members(static_cast<std::size_t>(size)), rounds(size) {}
 
   std::mutex mutex;
@@ -60,7 +60,7 @@ namespace {
 
 class thread_bootstrap final : public bootstrap {
  public:
-  thread_bootstrap(std::shared_ptr<thread_job::state> job, int rank)
+  thread_bootstrap(std::shared_ptr<thread_rendezvous::state> job, int rank)
       : job_(std::move(job)), rank_(rank), losses_(me().losses) {}
 
   ~thread_bootstrap() override {
@@ -128,7 +128,7 @@ class thread_bootstrap final : public bootstrap {
     return std::move(mine_of_it.parts);
   }
 
-  std::shared_ptr<thread_job::state> job_;
+  std::shared_ptr<thread_rendezvous::state> job_;
   const int rank_;
   const std::shared_ptr<loss_record> losses_;
   std::uint64_t next_round_ = 0;
@@ -136,7 +136,7 @@ class thread_bootstrap final : public bootstrap {
 
 }  // namespace
 
-thread_job::thread_job(int size) {
+thread_rendezvous::thread_rendezvous(int size) {
   if (size < 1)
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                 "asked for a job of {} threads; a job has at least one PE", size);
@@ -144,11 +144,11 @@ thread_job::thread_job(int size) {
   fill_random(state_->secret);
 }
 
-thread_job::~thread_job() = default;
+thread_rendezvous::~thread_rendezvous() = default;
 
-int thread_job::size() const { return state_->size(); }
+int thread_rendezvous::size() const { return state_->size(); }
 
-std::unique_ptr<bootstrap> thread_job::join(int rank) {
+std::unique_ptr<bootstrap> thread_rendezvous::join(int rank) {
   if (rank < 0 || rank >= size())
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                 "rank {} asked to join a job of {}; ranks are 0 to {}", rank, size(), size() - 1);

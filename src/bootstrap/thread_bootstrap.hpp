@@ -10,12 +10,12 @@ namespace heddle {
 
 /// A job whose PEs are threads of this process. The job object may be destroyed as soon as every
 /// rank has joined; the bootstraps live on.
-class thread_job {
+class thread_rendezvous {
  public:
-  explicit thread_job(int size);
-  ~thread_job();
-  thread_job(const thread_job&) = delete;
-  thread_job& operator=(const thread_job&) = delete;
+  explicit thread_rendezvous(int size);
+  ~thread_rendezvous();
+  thread_rendezvous(const thread_rendezvous&) = delete;
+  thread_rendezvous& operator=(const thread_rendezvous&) = delete;
 
   [[nodiscard]] int size() const;
   /// Makes `rank`'s bootstrap; does not wait for the others. Throws HEDDLE_ERROR_INVALID_ARGUMENT

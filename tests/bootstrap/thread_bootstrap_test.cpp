@@ -14,13 +14,13 @@ using namespace std::chrono_literals;
 
 TEST_CASE("threads conform") {
   conformance::check_all_cases([](const conformance::test_case& chosen, int size) {
-    thread_job job(size);
+    thread_rendezvous job(size);
     return conformance::run_on_threads(chosen, size, [&](int rank) { return job.join(rank); });
   });
 }
 
 TEST_CASE("the job object may end before its bootstraps") {
-  auto job = std::make_unique<thread_job>(2);
+  auto job = std::make_unique<thread_rendezvous>(2);
   auto zero = job->join(0);
   auto one = job->join(1);
   job.reset();
@@ -30,7 +30,7 @@ TEST_CASE("the job object may end before its bootstraps") {
 }
 
 TEST_CASE("a rank joins once and inside the job") {
-  thread_job job(2);
+  thread_rendezvous job(2);
   auto zero = job.join(0);
   CHECK_THROWS_WITH_AS(job.join(0),
                        "rank 0 asked to join a job that it has joined before; a rank joins once",
@@ -42,19 +42,19 @@ TEST_CASE("a rank joins once and inside the job") {
 }
 
 TEST_CASE("a job has at least one PE") {
-  CHECK_THROWS_WITH_AS(thread_job(0), "asked for a job of 0 threads; a job has at least one PE",
-                       error);
+  CHECK_THROWS_WITH_AS(thread_rendezvous(0),
+                       "asked for a job of 0 threads; a job has at least one PE", error);
 }
 
 TEST_CASE("two jobs of one process have their own ids and secrets") {
-  thread_job first(1), second(1);
+  thread_rendezvous first(1), second(1);
   auto a = first.join(0), b = second.join(0);
   CHECK(a->job_id() != b->job_id());
   CHECK(a->job_secret() != b->job_secret());
 }
 
 TEST_CASE("on_lost with an empty function waits for a running call") {
-  thread_job job(2);
+  thread_rendezvous job(2);
   auto zero = job.join(0);
   auto one = job.join(1);
   std::atomic<bool> started{false}, ended{false};
@@ -71,7 +71,7 @@ TEST_CASE("on_lost with an empty function waits for a running call") {
 }
 
 TEST_CASE("a callback may stop the calls from inside a call") {
-  thread_job job(3);
+  thread_rendezvous job(3);
   auto zero = job.join(0);
   int calls = 0;
   zero->on_lost([&](int, std::string_view) {

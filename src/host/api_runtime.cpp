@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "bootstrap/bootstrap_from_environment.hpp"
+#include "bootstrap/thread_bootstrap.hpp"
+#include "host/guarded_call.hpp"
+#include "host/runtime.hpp"
+#include "host/settings.hpp"
+
+using heddle::guarded;
+using heddle::required;
+
+/// What the C handle of a job of threads points to.
+struct heddle_thread_job {
+  heddle::thread_rendezvous job;
+};
+
+heddle_status_t heddle_init(heddle_runtime_t* runtime) {
+  return guarded([&] {
+    auto& out = required(runtime, "heddle_init", "runtime");
+    const auto environment = heddle::read_environment();
+    out = new heddle_runtime(environment,
+                             heddle::bootstrap_from_environment(
+                                 {environment.socket_ifname, heddle::init_deadline(environment)}));
+  });
+}
+
+heddle_status_t heddle_thread_job_create(heddle_thread_job_t* job, int n_pes) {
+  return guarded([&] {
+    auto& out = required(job, "heddle_thread_job_create", "job");
+    out = new heddle_thread_job{heddle::thread_rendezvous(n_pes)};
+  });
+}
+
+heddle_status_t heddle_init_thread(heddle_runtime_t* runtime, heddle_thread_job_t job, int pe) {
+  return guarded([&] {
+    auto& out = required(runtime, "heddle_init_thread", "runtime");
+    auto& joined = required(job, "heddle_init_thread", "job");
+    const auto environment = heddle::read_environment();
+    out = new heddle_runtime(environment, joined.job.join(pe));
+  });
+}
+
+heddle_status_t heddle_thread_job_destroy(heddle_thread_job_t job) {
+  return guarded([&] { delete &required(job, "heddle_thread_job_destroy", "job"); });
+}
+
+heddle_status_t heddle_finalize(heddle_runtime_t runtime) {
+  return guarded([&] {
+    const std::unique_ptr<heddle_runtime> gone(&required(runtime, "heddle_finalize", "runtime"));
+    gone->leave_in_order();
+  });
+}
+
+heddle_status_t heddle_abort(heddle_runtime_t runtime, const char* reason) {
+  return guarded([&] {
+    const std::unique_ptr<heddle_runtime> gone(&required(runtime, "heddle_abort", "runtime"));
+    gone->leave_in_disorder(reason ? reason : "heddle_abort without a reason");
+  });
+}
+
+heddle_status_t heddle_my_pe(heddle_runtime_t runtime, int* pe) {
+  return guarded([&] {
+    required(pe, "heddle_my_pe", "pe") = required(runtime, "heddle_my_pe", "runtime").my_pe();
+  });
+}
+
+heddle_status_t heddle_n_pes(heddle_runtime_t runtime, int* n_pes) {
+  return guarded([&] {
+    required(n_pes, "heddle_n_pes", "n_pes") = required(runtime, "heddle_n_pes", "runtime").n_pes();
+  });
+}

@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/guarded_call.hpp"
+#include "host/runtime.hpp"
+
+using heddle::guarded;
+using heddle::required;
+
+heddle_status_t heddle_stream_create(heddle_runtime_t runtime, heddle_stream_t* stream) {
+  return guarded([&] {
+    auto& out = required(stream, "heddle_stream_create", "stream");
+    out = required(runtime, "heddle_stream_create", "runtime").create_stream();
+  });
+}
+
+heddle_status_t heddle_stream_destroy(heddle_stream_t stream) {
+  return guarded([&] {
+    auto& gone = required(stream, "heddle_stream_destroy", "stream");
+    gone.runtime.destroy_stream(&gone);
+  });
+}
+
+heddle_status_t heddle_stream_synchronize(heddle_runtime_t runtime, heddle_stream_t stream) {
+  return guarded([&] {
+    auto& checked = required(runtime, "heddle_stream_synchronize", "runtime");
+    checked.queue(stream).synchronize();
+    checked.check_teams();
+  });
+}
+
+heddle_status_t heddle_event_create(heddle_runtime_t runtime, heddle_event_t* event) {
+  return guarded([&] {
+    auto& out = required(event, "heddle_event_create", "event");
+    auto& checked = required(runtime, "heddle_event_create", "runtime");
+    out = new heddle_event{checked, checked.device().create_event()};
+  });
+}
+
+heddle_status_t heddle_event_destroy(heddle_event_t event) {
+  return guarded([&] { delete &required(event, "heddle_event_destroy", "event"); });
+}
+
+heddle_status_t heddle_event_record(heddle_event_t event, heddle_stream_t stream) {
+  return guarded([&] {
+    auto& checked = required(event, "heddle_event_record", "event");
+    checked.runtime.queue(stream).record(checked.point);
+  });
+}
+
+heddle_status_t heddle_stream_wait_event(heddle_stream_t stream, heddle_event_t event) {
+  return guarded([&] {
+    auto& checked = required(event, "heddle_stream_wait_event", "event");
+    checked.runtime.queue(stream).wait(checked.point);
+  });
+}
+
+heddle_status_t heddle_event_synchronize(heddle_event_t event) {
+  return guarded(
+      [&] { required(event, "heddle_event_synchronize", "event").point->synchronize(); });
+}
+
+heddle_status_t heddle_event_elapsed(heddle_event_t start, heddle_event_t stop,
+                                     double* milliseconds) {
+  return guarded([&] {
+    const auto& from = required(start, "heddle_event_elapsed", "start");
+    const auto& to = required(stop, "heddle_event_elapsed", "stop");
+    required(milliseconds, "heddle_event_elapsed", "milliseconds") =
+        to.point->milliseconds_since(*from.point);
+  });
+}
+
+heddle_status_t heddle_launch(heddle_runtime_t runtime, heddle_stream_t stream, int grid, int block,
+                              heddle_kernel_entry_t entry, const void* arguments, size_t bytes) {
+  return guarded([&] {
+    auto& checked = required(runtime, "heddle_launch", "runtime");
+    if (!entry || (!arguments && bytes > 0))
+      heddle::throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_launch: {} is NULL",
+                          entry ? "arguments" : "entry");
+    checked.queue(stream).launch({grid, block}, entry, arguments, bytes);
+  });
+}

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/failure_report.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "host/runtime.hpp"
+#include "host/team.hpp"
+
+namespace heddle {
+
+namespace {
+
+std::string_view name_of(operation op) {
+  switch (op) {
+    case operation::none:
+      return "a wait";
+    case operation::wait_until:
+      return "wait_until";
+    case operation::barrier:
+      return "barrier";
+    case operation::all_reduce:
+      return "all_reduce";
+    case operation::link_send:
+      return "a link's credit";
+    case operation::link_receive:
+      return "a link's data";
+  }
+  return "a wait";
+}
+
+std::string_view symbol_of(cmp how) {
+  switch (how) {
+    case cmp::eq:
+      return "==";
+    case cmp::ne:
+      return "!=";
+    case cmp::gt:
+      return ">";
+    case cmp::ge:
+      return ">=";
+    case cmp::lt:
+      return "<";
+    case cmp::le:
+      return "<=";
+  }
+  return "?";
+}
+
+/// A record that is complete; `peer` may be writing the next one, so every word is read for itself.
+bool read_record(const wait_record& from, wait_record& to) {
+  if (load(&from.state, acquire) != 2) return false;
+  to = {.state = 2,
+        .operation = load(&from.operation, relaxed),
+        .peer = load(&from.peer, relaxed),
+        .comparison = load(&from.comparison, relaxed),
+        .address = load(&from.address, relaxed),
+        .expected = load(&from.expected, relaxed),
+        .seen = load(&from.seen, relaxed),
+        .waited_ns = load(&from.waited_ns, relaxed)};
+  return true;
+}
+
+std::string describe(const heddle_team& team, int waiter, const wait_record& wait) {
+  const auto whom = wait.peer >= 0 ? fmt::format(" for PE {}", wait.peer) : std::string();
+  return fmt::format(
+      "PE {} of team {} waited {:.2f} s{} in {}: the word at heap offset {:#x} was {}, expected {} "
+      "{}",
+      waiter, team.name(), static_cast<double>(wait.waited_ns) * 1e-9, whom,
+      name_of(static_cast<operation>(wait.operation)), wait.address, wait.seen,
+      symbol_of(static_cast<cmp>(wait.comparison)), wait.expected);
+}
+
+/// Follows who waits for whom, from `pe` on, to the PE that waits for nobody.
+std::string follow_waits(const heddle_team& team, int pe) {
+  std::string chain;
+  const auto& ref = team.ref();
+  for (int hops = 0; pe >= 0 && hops < team.n_pes(); ++hops) {
+    wait_record wait;
+    if (!read_record(ref.ptr(ref.memory(), pe)->waiting, wait)) {
+      return chain +
+             fmt::format(
+                 "; PE {} is not waiting in this team: it has not made the call, is busy or "
+                 "is stopped",
+                 pe);
+    }
+    chain += wait.peer >= 0 ? fmt::format("; PE {} waits for PE {} in {}", pe, wait.peer,
+                                          name_of(static_cast<operation>(wait.operation)))
+                            : fmt::format("; PE {} waits in {}", pe,
+                                          name_of(static_cast<operation>(wait.operation)));
+    pe = wait.peer;
+  }
+  return chain;
+}
+
+error timed_out(const heddle_team& team, abort_code code) {
+  constexpr std::string_view advice =
+      ". Raise HEDDLE_TIMEOUT if this is expected; else look at that PE";
+  wait_record wait;
+  if (read_record(team.ref().memory()->failure, wait))
+    return {HEDDLE_ERROR_TIMEOUT, describe(team, team.my_pe(), wait) +
+                                      follow_waits(team, wait.peer) + std::string(advice)};
+  auto text = fmt::format("team {} was aborted: a wait of PE {} passed the deadline", team.name(),
+                          code.reporter);
+  if (code.reporter >= 0 &&
+      read_record(team.ref().ptr(team.ref().memory(), code.reporter)->failure, wait))
+    text += ": " + describe(team, code.reporter, wait);
+  if (code.culprit >= 0) text += follow_waits(team, code.culprit);
+  return {HEDDLE_ERROR_ABORTED, text + std::string(advice)};
+}
+
+}  // namespace
+
+error failure_of(const heddle_team& team) {
+  const auto code = abort_code::from_word(load(&team.ref().memory()->abort_word, acquire));
+  switch (code.reason) {
+    case abort_reason::timeout:
+      return timed_out(team, code);
+    case abort_reason::peer_lost: {
+      const int world_pe =
+          code.culprit >= 0 ? team.world_pes()[static_cast<std::size_t>(code.culprit)] : -1;
+      return {HEDDLE_ERROR_PEER_LOST,
+              fmt::format("PE {} of team {} (PE {} of the world) is lost: {}", code.culprit,
+                          team.name(), world_pe, team.runtime().loss_of(world_pe))};
+    }
+    case abort_reason::user:
+      return {HEDDLE_ERROR_ABORTED, fmt::format("PE {} aborted team {}: {}", code.reporter,
+                                                team.name(), team.abort_text(code.reporter))};
+    case abort_reason::none:
+      break;
+  }
+  return {HEDDLE_ERROR_ABORTED, fmt::format("team {} was aborted", team.name())};
+}
+
+}  // namespace heddle

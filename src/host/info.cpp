@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include <hwloc.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#if defined(HEDDLE_HAVE_LIBFABRIC)
+#include <rdma/fabric.h>
+#endif
+
+#include "bootstrap/host_identity.hpp"
+#include "host/guarded_call.hpp"
+#include "host/runtime.hpp"
+#include "symmetric_heap/memory_file.hpp"
+
+using nlohmann::ordered_json;
+
+namespace {
+
+ordered_json version() {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  heddle_get_version(&major, &minor, &patch);
+  return {{"library", fmt::format("{}.{}.{}", major, minor, patch)},
+          {"layout", +heddle::team_ref::layout}};
+}
+
+ordered_json machine() {
+  char hostname[256] = {};
+  ::gethostname(hostname, sizeof hostname - 1);
+  ordered_json result = {{"hostname", hostname},
+                         {"host_identity", heddle::host_identity()},
+                         {"cores", std::thread::hardware_concurrency()},
+                         {"memory_bytes", static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                                              static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))},
+                         {"page_bytes", ::sysconf(_SC_PAGESIZE)},
+                         {"huge_pages_shared", heddle::huge_page_support()}};
+  hwloc_topology_t topology = nullptr;
+  if (hwloc_topology_init(&topology) != 0) return result;
+  const std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, decltype(&hwloc_topology_destroy)>
+      owner(topology, hwloc_topology_destroy);
+  if (hwloc_topology_load(topology) != 0) return result;
+  result["packages"] = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
+  result["numa_nodes"] = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
+  if (hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0))
+    if (const char* model = hwloc_obj_get_info_by_name(package, "CPUModel")) result["cpu"] = model;
+  return result;
+}
+
+ordered_json devices() {
+  const auto host = heddle::exec::create_host_device();
+  return ordered_json::array({{{"name", host->name()},
+                               {"description", "threads of this process; kernels run on the CPU"},
+                               {"max_resident_threads", host->max_resident_threads()}}});
+}
+
+/// What libfabric offers, for the remote peers of a later version: nothing is sent through it yet.
+ordered_json fabrics() {
+  auto result = ordered_json::array();
+#if defined(HEDDLE_HAVE_LIBFABRIC)
+  const std::unique_ptr<fi_info, decltype(&fi_freeinfo)> hints(fi_allocinfo(), fi_freeinfo);
+  if (!hints) return result;
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->caps = FI_RMA;
+  hints->domain_attr->mr_mode = ~0;
+  hints->mode = ~0ull;
+  fi_info* found = nullptr;
+  if (fi_getinfo(FI_VERSION(1, 9), nullptr, nullptr, 0, hints.get(), &found) != 0) return result;
+  const std::unique_ptr<fi_info, decltype(&fi_freeinfo)> owner(found, fi_freeinfo);
+  for (const fi_info* info = found; info; info = info->next) {
+    const ordered_json row = {{"provider", info->fabric_attr->prov_name},
+                              {"fabric", info->fabric_attr->name},
+                              {"domain", info->domain_attr->name}};
+    if (std::find(result.begin(), result.end(), row) == result.end()) result.push_back(row);
+  }
+#endif
+  return result;
+}
+
+ordered_json peers(heddle_runtime& runtime) {
+  auto result = ordered_json::array();
+  const auto& bootstrap = runtime.bootstrap();
+  for (int pe = 0; pe < runtime.n_pes(); ++pe) {
+    const bool mapped = runtime.heap().slot_of(pe) >= 0;
+    const bool self = pe == runtime.my_pe();
+    result.push_back(
+        {{"pe", pe},
+         {"path", self     ? "self"
+                  : mapped ? "mapped"
+                           : "none"},
+         {"reason", self     ? std::string("this PE")
+                    : mapped ? "the same host: its heap is in this process's arena"
+                             : fmt::format("another host ({}), and there is no network "
+                                           "transport yet",
+                                           bootstrap.host_of(pe))}});
+  }
+  return result;
+}
+
+ordered_json variables() {
+  auto result = ordered_json::array();
+  for (const auto& row : heddle::environment::describe())
+    result.push_back({{"name", row.name},
+                      {"value", row.value},
+                      {"default", row.default_value},
+                      {"meaning", row.meaning},
+                      {"set", row.is_set}});
+  return result;
+}
+
+}  // namespace
+
+heddle_status_t heddle_info_json(heddle_runtime_t runtime, char** json) {
+  return heddle::guarded([&] {
+    auto& out = heddle::required(json, "heddle_info_json", "json");
+    ordered_json all = {{"version", version()},    {"machine", machine()},
+                        {"devices", devices()},    {"fabrics", fabrics()},
+                        {"job", nullptr},          {"peers", ordered_json::array()},
+                        {"variables", variables()}};
+    if (runtime) {
+      const auto& bootstrap = runtime->bootstrap();
+      all["job"] = {{"bootstrap", bootstrap.name()},
+                    {"job_id", bootstrap.job_id()},
+                    {"my_pe", runtime->my_pe()},
+                    {"n_pes", runtime->n_pes()}};
+      all["peers"] = peers(*runtime);
+    }
+    const std::string text = all.dump(2);
+    out = ::strdup(text.c_str());
+    if (!out) throw std::bad_alloc();
+  });
+}
+
+void heddle_string_free(char* text) { std::free(text); }

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/runtime.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <numeric>
+#include <thread>
+
+#include "support/log.hpp"
+#include "support/throw_error.hpp"
+
+using heddle::throw_error;
+
+namespace {
+
+std::vector<int> all_pes(int n) {
+  std::vector<int> pes(static_cast<std::size_t>(n));
+  std::iota(pes.begin(), pes.end(), 0);
+  return pes;
+}
+
+std::vector<int> pes_of_my_host(const heddle::bootstrap& bootstrap) {
+  std::vector<int> pes;
+  for (int pe = 0; pe < bootstrap.size(); ++pe)
+    if (bootstrap.host_of(pe) == bootstrap.host_of(bootstrap.rank())) pes.push_back(pe);
+  return pes;
+}
+
+constexpr int world_place = 0;
+constexpr int node_place = 1;
+
+}  // namespace
+
+heddle_runtime::heddle_runtime(const heddle::environment& environment,
+                               std::unique_ptr<heddle::bootstrap> bootstrap)
+    : environment_(environment), bootstrap_(std::move(bootstrap)) {
+  heddle::log::set_pe(my_pe());
+  const auto internal_bytes =
+      heddle::team_memory_pool::bytes_needed(environment_.max_teams, n_pes());
+  heap_ = std::make_unique<heddle::symmetric_heap>(
+      *bootstrap_,
+      heddle::heap_options{.heap_bytes = environment_.heap_size,
+                           .internal_bytes = internal_bytes,
+                           .check = environment_.check,
+                           .timeout = std::chrono::duration<double>(environment_.timeout)});
+  device_ = heddle::exec::create_host_device();
+  team_places_ =
+      std::make_unique<heddle::team_memory_pool>(heap_->base(), environment_.max_teams, n_pes());
+  const auto neighbours = pes_of_my_host(*bootstrap_);
+  cores_ = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const bool oversubscribed = static_cast<int>(neighbours.size()) > cores_;
+  spin_ = environment_.spin >= 0 ? static_cast<std::uint32_t>(environment_.spin)
+                                 : (oversubscribed ? 2 : 2000);
+  world_ = add_team(std::make_unique<heddle_team>(*this, heddle_team::kind::world, "world",
+                                                  all_pes(n_pes()), world_place));
+  node_ = add_team(std::make_unique<heddle_team>(*this, heddle_team::kind::node, "node", neighbours,
+                                                 node_place));
+  bootstrap_->on_lost([this](int pe, std::string_view reason) { pe_lost(pe, reason); });
+  heap_->set_barrier([this] { barrier(); });
+  heddle::log::info(heddle::log::subsystem::init,
+                    "PE {} of {} is ready ({}, {} PEs on this host, {} of heap)", my_pe(), n_pes(),
+                    bootstrap_->name(), neighbours.size(),
+                    heddle::format_bytes(environment_.heap_size));
+}
+
+heddle_runtime::~heddle_runtime() {
+  if (bootstrap_) bootstrap_->on_lost({});
+}
+
+void heddle_runtime::barrier() {
+  if (world_->ref().has_remote()) return bootstrap_->barrier(wait_deadline());
+  if (world_->ref().barrier(heddle::thread_group{}, heddle::team_memory::host_barrier) !=
+      heddle::wait_status::ok)
+    world_->check();
+}
+
+heddle_team* heddle_runtime::add_team(std::unique_ptr<heddle_team> team) {
+  std::lock_guard lock(mutex_);
+  heddle_team* added = teams_.emplace_back(std::move(team)).get();
+  for (const auto& [pe, reason] : lost_) added->member_lost(pe);
+  return added;
+}
+
+void heddle_runtime::remove_team(heddle_team* team) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(teams_, [&](const auto& owned) { return owned.get() == team; });
+}
+
+heddle_stream* heddle_runtime::create_stream() {
+  std::lock_guard lock(mutex_);
+  return streams_.emplace_back(new heddle_stream{*this, device_->create_stream()}).get();
+}
+
+void heddle_runtime::destroy_stream(heddle_stream* stream) {
+  std::unique_ptr<heddle_stream> gone;
+  std::lock_guard lock(mutex_);
+  const auto found = std::find_if(streams_.begin(), streams_.end(),
+                                  [&](const auto& owned) { return owned.get() == stream; });
+  if (found == streams_.end())
+    throw_error(HEDDLE_ERROR_INVALID_USAGE,
+                "heddle_stream_destroy: not a stream of this runtime, or destroyed before");
+  gone = std::move(*found);
+  streams_.erase(found);
+}
+
+void heddle_runtime::check_teams() {
+  std::vector<heddle_team*> failed;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& team : teams_)
+      if (team->ref().aborted() && !team->told()) failed.push_back(team.get());
+  }
+  for (heddle_team* team : failed) {
+    team->set_told();
+    team->check();
+  }
+}
+
+std::string heddle_runtime::loss_of(int pe) const {
+  std::lock_guard lock(mutex_);
+  const auto found = lost_.find(pe);
+  return found == lost_.end() ? std::string() : found->second;
+}
+
+void heddle_runtime::pe_lost(int pe, std::string_view reason) {
+  heddle::log::warn(heddle::log::subsystem::init, "PE {} is lost: {}", pe, reason);
+  std::lock_guard lock(mutex_);
+  lost_.emplace(pe, reason);
+  for (const auto& team : teams_) team->member_lost(pe);
+}
+
+void heddle_runtime::leave_in_order() {
+  streams_.clear();
+  bool whole;
+  {
+    std::lock_guard lock(mutex_);
+    whole = lost_.empty() && !world_->ref().aborted();
+  }
+  try {
+    if (whole) bootstrap_->barrier(wait_deadline());
+  } catch (const std::exception& failure) {
+    heddle::log::warn(heddle::log::subsystem::init, "finalize: {}", failure.what());
+  }
+  bootstrap_->on_lost({});
+  bootstrap_->leave();
+}
+
+void heddle_runtime::leave_in_disorder(const std::string& reason) {
+  bootstrap_->on_lost({});
+  bootstrap_->report_lost(my_pe(), reason);
+  streams_.clear();
+}

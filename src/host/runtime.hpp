@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/heddle.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "bootstrap/bootstrap.hpp"
+#include "device/device.hpp"
+#include "host/team.hpp"
+#include "host/team_memory_pool.hpp"
+#include "support/environment.hpp"
+#include "symmetric_heap/symmetric_heap.hpp"
+
+/// What the C handles of a stream and an event point to.
+struct heddle_stream {
+  heddle_runtime& runtime;
+  std::unique_ptr<heddle::exec::stream> queue;
+};
+struct heddle_event {
+  heddle_runtime& runtime;
+  std::shared_ptr<heddle::exec::event> point;
+};
+
+/// One PE: owns its bootstrap, heap, device and teams. What the C handle points to.
+struct heddle_runtime {
+ public:
+  heddle_runtime(const heddle::environment& environment,
+                 std::unique_ptr<heddle::bootstrap> bootstrap);
+  ~heddle_runtime();
+  heddle_runtime(const heddle_runtime&) = delete;
+  heddle_runtime& operator=(const heddle_runtime&) = delete;
+
+  [[nodiscard]] int my_pe() const { return bootstrap_->rank(); }
+  [[nodiscard]] int n_pes() const { return bootstrap_->size(); }
+  [[nodiscard]] const heddle::environment& environment() const { return environment_; }
+  [[nodiscard]] heddle::bootstrap& bootstrap() const { return *bootstrap_; }
+  [[nodiscard]] heddle::symmetric_heap& heap() const { return *heap_; }
+  [[nodiscard]] heddle::exec::device& device() const { return *device_; }
+  [[nodiscard]] heddle::team_memory_pool& team_places() { return *team_places_; }
+  [[nodiscard]] heddle_team& world() { return *world_; }
+  [[nodiscard]] heddle_team& node() { return *node_; }
+  [[nodiscard]] int cores() const { return cores_; }
+  /// Polls of a host thread before it yields.
+  [[nodiscard]] std::uint32_t spin() const { return spin_; }
+
+  [[nodiscard]] heddle::deadline wait_deadline() const {
+    return heddle::deadline::after(std::chrono::duration<double>(environment_.timeout));
+  }
+
+  /// All PEs of the world have arrived: over memory where all are mapped, else by the bootstrap.
+  void barrier();
+
+  heddle_team* add_team(std::unique_ptr<heddle_team> team);
+  void remove_team(heddle_team* team);
+
+  heddle_stream* create_stream();
+  void destroy_stream(heddle_stream* stream);
+  /// The queue of a handle; NULL is the default stream.
+  [[nodiscard]] heddle::exec::stream& queue(heddle_stream_t stream) const {
+    return stream ? *stream->queue : device_->default_stream();
+  }
+  /// Throws the error of an aborted team that no synchronize has told yet.
+  void check_teams();
+
+  /// How and why a PE of the world was lost; "" if it was not.
+  [[nodiscard]] std::string loss_of(int pe) const;
+  /// The reason that a user gave to abort a team, kept for its message.
+  void leave_in_order();
+  void leave_in_disorder(const std::string& reason);
+
+ private:
+  void pe_lost(int pe, std::string_view reason);
+
+  const heddle::environment environment_;
+  std::unique_ptr<heddle::bootstrap> bootstrap_;
+  std::unique_ptr<heddle::symmetric_heap> heap_;
+  std::unique_ptr<heddle::exec::device> device_;
+  std::unique_ptr<heddle::team_memory_pool> team_places_;
+  int cores_ = 1;
+  std::uint32_t spin_ = 0;
+
+  mutable std::mutex mutex_;  ///< guards what the bootstrap's thread sees: teams_, lost_
+  std::vector<std::unique_ptr<heddle_team>> teams_;
+  std::map<int, std::string> lost_;
+  heddle_team* world_ = nullptr;
+  heddle_team* node_ = nullptr;
+  std::vector<std::unique_ptr<heddle_stream>> streams_;
+};

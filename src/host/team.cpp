@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/team.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <heddle/device/impl/team_ref_builder.hpp>
+#include <span>
+
+#include "coll/topology.hpp"
+#include "host/failure_report.hpp"
+#include "host/runtime.hpp"
+#include "support/log.hpp"
+#include "support/throw_error.hpp"
+
+using heddle::abort_code;
+using heddle::abort_reason;
+using heddle::throw_error;
+
+namespace {
+
+heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& world_pes, int place,
+                           std::vector<std::int32_t>& slots) {
+  const auto& heap = runtime.heap();
+  for (int pe : world_pes) slots.push_back(heap.slot_of(pe));
+  const auto me =
+      std::find(world_pes.begin(), world_pes.end(), runtime.my_pe()) - world_pes.begin();
+
+  // Slots at equal distances need no table.
+  const bool several = slots.size() > 1;
+  const std::int64_t step = several ? slots[1] - slots[0] : 1;
+  bool regular = true;
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    regular &= slots[i] >= 0 && slots[i] == slots[0] + static_cast<std::int64_t>(i) * step;
+  const auto stride = static_cast<std::int64_t>(heap.stride());
+  auto& pool = runtime.team_places();
+  return heddle::team_ref_builder::build(
+      {.my_pe = static_cast<int>(me),
+       .n_pes = static_cast<int>(world_pes.size()),
+       .my_slot = heap.my_slot(),
+       .pe_stride = regular ? step * stride : 0,
+       .slot_stride = stride,
+       .slots = regular ? nullptr : slots.data(),
+       .heap = reinterpret_cast<heddle::byte*>(heap.base()),
+       .heap_bytes = heap.stride(),
+       .memory = pool.words(place),
+       .scratch = reinterpret_cast<heddle::byte*>(pool.scratch(place)),
+       .timeout_ns = static_cast<std::uint64_t>(runtime.environment().timeout * 1e9),
+       .spin = runtime.spin(),
+       .flag_period =
+           static_cast<std::uint32_t>((std::uint64_t{1} << runtime.environment().epoch_bits) - 1)});
+}
+
+}  // namespace
+
+heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string name,
+                         std::vector<int> world_pes, int place)
+    : runtime_(runtime),
+      kind_(kind),
+      name_(std::move(name)),
+      world_pes_(std::move(world_pes)),
+      place_(place),
+      args_{.team = build_ref(runtime, world_pes_, place, slots_),
+            .topology = {},
+            .input = nullptr,
+            .output = nullptr,
+            .count = 0} {
+  runtime_.team_places().take(place_);
+  args_.topology = heddle::topology_of(my_pe(), n_pes());
+}
+
+heddle_team::~heddle_team() = default;
+
+int heddle_team::index_of(int world_pe) const {
+  const auto found = std::find(world_pes_.begin(), world_pes_.end(), world_pe);
+  return found == world_pes_.end() ? -1 : static_cast<int>(found - world_pes_.begin());
+}
+
+void heddle_team::require_reachable(const char* function) const {
+  if (!ref().has_remote()) return;
+  const auto remote = std::find(slots_.begin(), slots_.end(), -1) - slots_.begin();
+  throw_error(
+      HEDDLE_ERROR_NOT_SUPPORTED,
+      "{}: PE {} of team {} is on another host ({}), and heddle has no network transport yet; use "
+      "the node team",
+      function, remote, name_,
+      runtime_.bootstrap().host_of(world_pes_[static_cast<std::size_t>(remote)]));
+}
+
+void heddle_team::throw_failure() const { throw heddle::failure_of(*this); }
+
+void heddle_team::abort(abort_code code, std::string reason) {
+  auto& text = runtime_.team_places().mail_slots(place_)[my_pe()].abort_text;
+  std::strncpy(text.data(), reason.c_str(), text.size() - 1);
+  for (int pe = 0; pe < n_pes(); ++pe) {
+    std::uint64_t none = 0;
+    heddle::atomic_ref<std::uint64_t>(ref().ptr(ref().memory(), pe)->abort_word)
+        .compare_exchange_strong(none, code.to_word(), heddle::release, heddle::relaxed);
+  }
+}
+
+std::string heddle_team::abort_text(int pe) const {
+  if (pe < 0) return "";
+  const auto& text = ref().ptr(&runtime_.team_places().mail_slots(place_)[pe], pe)->abort_text;
+  return {text.data(), strnlen(text.data(), text.size())};
+}
+
+void heddle_team::member_lost(int world_pe) {
+  const int index = index_of(world_pe);
+  if (index < 0) return;
+  std::uint64_t none = 0;
+  heddle::atomic_ref<std::uint64_t>(ref().memory()->abort_word)
+      .compare_exchange_strong(none, abort_code{abort_reason::peer_lost, index, my_pe()}.to_word(),
+                               heddle::release, heddle::relaxed);
+}
+
+std::vector<heddle_team::words> heddle_team::exchange(const words& mine) const {
+  require_reachable("a host exchange");
+  auto* slots = runtime_.team_places().mail_slots(place_);
+  const heddle::thread_group thread;
+  for (int pe = 0; pe < n_pes(); ++pe)
+    ref().put(thread, slots[my_pe()].words.data(), mine.data(), mine.size(), pe);
+  if (ref().barrier(thread, heddle::team_memory::exchange_barrier) != heddle::wait_status::ok)
+    throw_failure();
+  std::vector<words> all;
+  for (int pe = 0; pe < n_pes(); ++pe) all.push_back(slots[pe].words);
+  if (ref().barrier(thread, heddle::team_memory::exchange_barrier) != heddle::wait_status::ok)
+    throw_failure();
+  return all;
+}

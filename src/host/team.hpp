@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/heddle.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <heddle/device/coll/all_reduce.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coll/plan.hpp"
+#include "host/team_memory_pool.hpp"
+
+/// A team: what the C handle points to. Its members meet at one place of the team memory pool.
+struct heddle_team {
+ public:
+  enum class kind { world, node, split };
+
+  /// `world_pes` are its members in order; `place` is theirs in the pool.
+  heddle_team(heddle_runtime& runtime, kind kind, std::string name, std::vector<int> world_pes,
+              int place);
+  ~heddle_team();
+  heddle_team(const heddle_team&) = delete;
+  heddle_team& operator=(const heddle_team&) = delete;
+
+  [[nodiscard]] heddle_runtime& runtime() const { return runtime_; }
+  [[nodiscard]] kind which() const { return kind_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] int my_pe() const { return args_.team.my_pe(); }
+  [[nodiscard]] int n_pes() const { return args_.team.n_pes(); }
+  [[nodiscard]] const std::vector<int>& world_pes() const { return world_pes_; }
+  /// The index of a PE of the world; -1 if it is not a member.
+  [[nodiscard]] int index_of(int world_pe) const;
+  [[nodiscard]] const heddle::team_ref& ref() const { return args_.team; }
+
+  /// Throws HEDDLE_ERROR_NOT_SUPPORTED, naming a PE, unless this process can reach every member.
+  void require_reachable(const char* function) const;
+
+  /// Throws the error that has aborted the team, if one has. A load when all is well.
+  void check() const {
+    if (ref().aborted()) [[unlikely]]
+      throw_failure();
+  }
+  /// Whether a synchronize has told of the abort, so that it is told once.
+  [[nodiscard]] bool told() const { return told_.load(std::memory_order_relaxed); }
+  void set_told() { told_.store(true, std::memory_order_relaxed); }
+  /// Ends all waits of the team on all PEs.
+  void abort(heddle::abort_code code, std::string reason);
+  /// What `pe` gave as its reason.
+  [[nodiscard]] std::string abort_text(int pe) const;
+  /// A member is gone: ends the waits on this PE. Called by the bootstrap's thread.
+  void member_lost(int world_pe);
+
+  /// Every member's words, by a host call that all make. Collective.
+  using words = std::array<std::uint64_t, 8>;
+  std::vector<words> exchange(const words& mine) const;
+
+  /// Collective over this team; null for PEs outside.
+  heddle_team* split_strided(int start, int stride, int size);
+  heddle_team* split_color(int color, int key);
+  /// Collective over the team: waits for all, then gives the place back.
+  void retire();
+
+  void all_reduce(const void* input, void* output, std::size_t count, heddle_type_t type,
+                  heddle_op_t op, heddle_stream_t stream);
+  [[nodiscard]] std::string explain_all_reduce(std::size_t count, heddle_type_t type) const;
+
+ private:
+  struct cached_kernel {
+    heddle_kernel_entry_t entry = nullptr;
+    heddle::plan plan;
+  };
+  static constexpr int num_types = 6;
+  static constexpr int num_ops = 5;
+
+  [[noreturn]] void throw_failure() const;
+  [[nodiscard]] heddle::plan_question question(std::size_t bytes) const;
+  const cached_kernel& kernel_for(std::size_t bytes, heddle_type_t type, heddle_op_t op);
+  void compare_calls(std::size_t count, heddle_type_t type, heddle_op_t op) const;
+  heddle_team* join_child(std::string name, const std::vector<int>& world_pes, int place) const;
+
+  heddle_runtime& runtime_;
+  const kind kind_;
+  const std::string name_;
+  const std::vector<int> world_pes_;
+  const int place_;
+  std::atomic<bool> told_{false};
+  std::vector<std::int32_t> slots_;  ///< of the arena, where no stride tells them
+  heddle::all_reduce_args args_;     ///< with the team's constant parts
+  /// By type, operation and the power of two that holds the bytes.
+  std::array<std::array<std::array<cached_kernel, 65>, num_ops>, num_types> kernels_{};
+};

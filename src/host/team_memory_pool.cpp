@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/team_memory_pool.hpp"
+
+#include <sys/mman.h>
+
+#include <cerrno>
+
+#include "support/throw_error.hpp"
+
+namespace heddle {
+
+namespace {
+
+constexpr std::size_t page = 4096;
+
+constexpr std::size_t round_up(std::size_t bytes) { return (bytes + page - 1) / page * page; }
+
+std::size_t mail_offset() { return round_up(sizeof(team_memory)); }
+std::size_t scratch_offset(int world_size) {
+  return round_up(mail_offset() +
+                  static_cast<std::size_t>(world_size) * sizeof(team_memory_pool::mail));
+}
+std::size_t bytes_per_place(int world_size) {
+  return round_up(scratch_offset(world_size) + channel_scratch::bytes_per_team(world_size));
+}
+
+}  // namespace
+
+team_memory_pool::team_memory_pool(std::byte* region, int places, int world_size)
+    : region_(region),
+      world_size_(world_size),
+      bytes_per_place_(bytes_per_place(world_size)),
+      free_(places == max_places ? ~std::uint64_t{0} : (std::uint64_t{1} << places) - 1) {}
+
+std::size_t team_memory_pool::bytes_needed(int places, int world_size) {
+  return static_cast<std::size_t>(places) * bytes_per_place(world_size);
+}
+
+void team_memory_pool::give_back(int place) {
+  if (::madvise(start(place), bytes_per_place_, MADV_REMOVE) != 0)
+    throw_system_error(errno, "giving back the memory of a team ({} bytes, MADV_REMOVE)",
+                       bytes_per_place_);
+  free_ |= std::uint64_t{1} << place;
+}
+
+std::byte* team_memory_pool::start(int place) const {
+  return region_ + static_cast<std::size_t>(place) * bytes_per_place_;
+}
+team_memory* team_memory_pool::words(int place) const {
+  return reinterpret_cast<team_memory*>(start(place));
+}
+team_memory_pool::mail* team_memory_pool::mail_slots(int place) const {
+  return reinterpret_cast<mail*>(start(place) + mail_offset());
+}
+std::byte* team_memory_pool::scratch(int place) const {
+  return start(place) + scratch_offset(world_size_);
+}
+
+}  // namespace heddle

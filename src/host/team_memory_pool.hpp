@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <heddle/device/coll/scratch.hpp>
+#include <heddle/device/team_memory.hpp>
+
+namespace heddle {
+
+/// Where the teams live in the front of each heap: a fixed number of places, each with a team's
+/// words, a mail slot per PE, and the collectives' scratch. Sparse: what is not used is not
+/// touched, and all is zero before. The place of a team is the same on all its members, which agree
+/// on it from the places they have free.
+class team_memory_pool {
+ public:
+  static constexpr int max_places = 64;
+
+  /// A message of a host call to all members of its team.
+  struct alignas(cache_line) mail {
+    std::array<std::uint64_t, 8> words;
+    std::array<char, 192> abort_text;  ///< why this PE's user aborted the team
+  };
+
+  team_memory_pool(std::byte* region, int places, int world_size);
+
+  [[nodiscard]] static std::size_t bytes_needed(int places, int world_size);
+
+  /// A bit for each place that this PE has free.
+  [[nodiscard]] std::uint64_t free_places() const { return free_; }
+  void take(int place) { free_ &= ~(std::uint64_t{1} << place); }
+  /// Makes the place zero and free again, and gives its memory back to the system.
+  void give_back(int place);
+
+  [[nodiscard]] team_memory* words(int place) const;
+  [[nodiscard]] mail* mail_slots(int place) const;
+  [[nodiscard]] std::byte* scratch(int place) const;
+
+ private:
+  [[nodiscard]] std::byte* start(int place) const;
+
+  std::byte* region_;
+  int world_size_;
+  std::size_t bytes_per_place_;
+  std::uint64_t free_;
+};
+
+}  // namespace heddle

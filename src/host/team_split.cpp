@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <bit>
+
+#include "host/runtime.hpp"
+#include "host/team.hpp"
+#include "support/throw_error.hpp"
+
+using heddle::throw_error;
+
+namespace {
+
+/// The first place that is free on every member of the parent: the same answer on all.
+int common_place(const std::vector<heddle_team::words>& all, std::size_t word, int places) {
+  std::uint64_t free = ~std::uint64_t{0};
+  for (const auto& words : all) free &= words[word];
+  if (free == 0)
+    throw_error(
+        HEDDLE_ERROR_OUT_OF_MEMORY,
+        "splitting a team: none of the {} team places is free on every PE; destroy teams that are "
+        "no longer used, or raise HEDDLE_MAX_TEAMS (at most {})",
+        places, heddle::team_memory_pool::max_places);
+  return std::countr_zero(free);
+}
+
+}  // namespace
+
+heddle_team* heddle_team::join_child(std::string name, const std::vector<int>& world_pes,
+                                     int place) const {
+  return runtime_.add_team(
+      std::make_unique<heddle_team>(runtime_, kind::split, std::move(name), world_pes, place));
+}
+
+heddle_team* heddle_team::split_strided(int start, int stride, int size) {
+  const auto last = static_cast<long long>(start) + static_cast<long long>(stride) * (size - 1LL);
+  if (start < 0 || start >= n_pes() || size < 1 || (stride == 0 && size > 1) || last < 0 ||
+      last >= n_pes())
+    throw_error(
+        HEDDLE_ERROR_INVALID_ARGUMENT,
+        "heddle_team_split_strided: start {}, stride {}, size {} leave the {} PEs of team {}",
+        start, stride, size, n_pes(), name_);
+  const auto all =
+      exchange({runtime_.team_places().free_places(), static_cast<std::uint64_t>(start),
+                static_cast<std::uint64_t>(stride), static_cast<std::uint64_t>(size)});
+  for (std::size_t pe = 0; pe < all.size(); ++pe)
+    if (all[pe][1] != all[0][1] || all[pe][2] != all[0][2] || all[pe][3] != all[0][3])
+      throw_error(HEDDLE_ERROR_MISMATCH,
+                  "heddle_team_split_strided: PE {} of team {} gave start {}, stride {}, size {}; "
+                  "PE 0 gave "
+                  "start {}, stride {}, size {}",
+                  pe, name_, static_cast<int>(all[pe][1]), static_cast<int>(all[pe][2]),
+                  static_cast<int>(all[pe][3]), static_cast<int>(all[0][1]),
+                  static_cast<int>(all[0][2]), static_cast<int>(all[0][3]));
+  const int place = common_place(all, 0, runtime_.environment().max_teams);
+  std::vector<int> members;
+  for (int i = 0; i < size; ++i)
+    members.push_back(world_pes_[static_cast<std::size_t>(start + i * stride)]);
+  if (std::find(members.begin(), members.end(), runtime_.my_pe()) == members.end()) return nullptr;
+  return join_child(fmt::format("{}[{}:{}:{}]", name_, start, stride, size), members, place);
+}
+
+heddle_team* heddle_team::split_color(int color, int key) {
+  if (color < -1)
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "heddle_team_split_color: colour {}; it is 0 or more, or -1 for no team", color);
+  const auto all = exchange({runtime_.team_places().free_places(),
+                             static_cast<std::uint64_t>(color), static_cast<std::uint64_t>(key)});
+  const int place = common_place(all, 0, runtime_.environment().max_teams);
+  std::vector<int> indices;
+  for (int pe = 0; pe < n_pes(); ++pe)
+    if (static_cast<int>(all[static_cast<std::size_t>(pe)][1]) == color) indices.push_back(pe);
+  std::stable_sort(indices.begin(), indices.end(), [&](int a, int b) {
+    return static_cast<int>(all[static_cast<std::size_t>(a)][2]) <
+           static_cast<int>(all[static_cast<std::size_t>(b)][2]);
+  });
+  if (color == -1) return nullptr;
+  std::vector<int> members;
+  for (int index : indices) members.push_back(world_pes_[static_cast<std::size_t>(index)]);
+  return join_child(fmt::format("{}/colour {}", name_, color), members, place);
+}
+
+void heddle_team::retire() {
+  if (kind_ != kind::split)
+    throw_error(HEDDLE_ERROR_INVALID_USAGE,
+                "heddle_team_destroy: team {} belongs to the runtime and goes with it", name_);
+  // An aborted team has no barrier any more; its place is given back all the same, by those that
+  // live.
+  if (!ref().aborted())
+    (void)ref().barrier(heddle::thread_group{}, heddle::team_memory::host_barrier);
+  runtime_.team_places().give_back(place_);
+}

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace heddle {
+
+/// One process's view of the heaps that it can load and store: a reservation of slots x stride,
+/// with one heap in each slot. An address in one heap becomes the same object's address in another
+/// by address + (slot - my slot) * stride.
+class arena {
+ public:
+  /// Reserves addresses, no memory. Throws HEDDLE_ERROR_OUT_OF_MEMORY if there are not enough.
+  arena(int slots, std::size_t stride);
+  ~arena();
+  arena(const arena&) = delete;
+  arena& operator=(const arena&) = delete;
+
+  /// The one arena of a job whose PEs are threads of this process: made by the first that asks,
+  /// shared by the others. `job` is unique to the job and the process.
+  static std::shared_ptr<arena> shared_by_threads(const std::string& job, int slots,
+                                                  std::size_t stride);
+
+  /// Maps the whole stride of a slot to a file, beyond its end too: as the file grows, so does what
+  /// can be touched.
+  void map(int slot, int descriptor);
+
+  [[nodiscard]] std::byte* slot(int index) const {
+    return base_ + static_cast<std::size_t>(index) * stride_;
+  }
+  [[nodiscard]] int slots() const { return slots_; }
+  [[nodiscard]] std::size_t stride() const { return stride_; }
+
+ private:
+  std::byte* base_;
+  int slots_;
+  std::size_t stride_;
+};
+
+}  // namespace heddle

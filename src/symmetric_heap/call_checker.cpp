@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "symmetric_heap/call_checker.hpp"
+
+#include <cstring>
+
+#include "support/throw_error.hpp"
+
+namespace heddle {
+
+namespace {
+
+struct record {
+  heap_call call;
+  std::uint64_t first, second;
+  std::int64_t number;
+
+  bool operator==(const record&) const = default;
+};
+
+std::string describe(const record& call) {
+  switch (call.call) {
+    case heap_call::malloc:
+      return fmt::format("heddle_malloc({})", call.first);
+    case heap_call::calloc:
+      return fmt::format("heddle_calloc({}, {})", call.first, call.second);
+    case heap_call::align:
+      return fmt::format("heddle_align({}, {})", call.first, call.second);
+    case heap_call::realloc:
+      return fmt::format("heddle_realloc(offset {:#x}, {})", call.first, call.second);
+    case heap_call::free:
+      return fmt::format("heddle_free(offset {:#x})", call.first);
+    case heap_call::register_buffer:
+      return fmt::format("heddle_register({} bytes)", call.first);
+    case heap_call::unregister:
+      return fmt::format("heddle_unregister(offset {:#x})", call.first);
+  }
+  return "an unknown call";
+}
+
+}  // namespace
+
+void call_checker::compare(heap_call call, std::uint64_t first, std::uint64_t second) {
+  if (!enabled_) return;
+  const record mine{call, first, second, calls_++};
+  const auto all =
+      bootstrap_.all_gather(std::as_bytes(std::span(&mine, 1)), deadline::after(timeout_));
+  record reference{};
+  for (std::size_t pe = 0; pe < all.size(); ++pe) {
+    record theirs{};
+    if (all[pe].size() == sizeof theirs) std::memcpy(&theirs, all[pe].data(), sizeof theirs);
+    if (pe == 0) reference = theirs;
+    if (theirs != reference)
+      throw_error(HEDDLE_ERROR_MISMATCH,
+                  "PEs call the heap differently (call number {}): PE {} made {}, PE 0 made {}; "
+                  "every PE must "
+                  "make the same calls in the same order",
+                  mine.number, pe, describe(theirs), describe(reference));
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,196 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "symmetric_heap/symmetric_heap.hpp"
+
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "support/environment.hpp"
+#include "support/log.hpp"
+#include "support/throw_error.hpp"
+#include "symmetric_heap/descriptor_exchange.hpp"
+
+namespace heddle {
+
+namespace {
+
+constexpr std::size_t page = 4096;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+symmetric_heap::symmetric_heap(bootstrap& bootstrap, const heap_options& options)
+    : bootstrap_(bootstrap),
+      options_(options),
+      blocks_(round_up(options.internal_bytes, huge_page),
+              round_up(options.internal_bytes, huge_page) + round_up(options.heap_bytes, page)),
+      checker_(bootstrap, options.check, options.timeout),
+      barrier_([this] { bootstrap_.barrier(deadline::after(options_.timeout)); }) {
+  file_.grow_to(round_up(options.internal_bytes, huge_page));
+  map_peers(deadline::after(options.timeout));
+}
+
+symmetric_heap::~symmetric_heap() {
+  try {
+    registered_.remove_all();
+  } catch (const std::exception& failure) {
+    log::warn(log::subsystem::heap, "{}", failure.what());
+  }
+}
+
+void symmetric_heap::map_peers(deadline until) {
+  const std::size_t stride =
+      round_up(round_up(options_.internal_bytes, huge_page) + round_up(options_.heap_bytes, page),
+               huge_page);
+  descriptor_exchange exchange(bootstrap_);
+  const auto ranks = exchange.introduce(until);
+  const auto me = static_cast<std::size_t>(bootstrap_.rank());
+  int mapped = 0;
+  bool threads = false;
+  for (const auto& rank : ranks) {
+    slots_.push_back(rank.same_host ? mapped++ : -1);
+    threads |= rank.same_process && &rank != &ranks[me];
+  }
+  arena_ = threads ? arena::shared_by_threads(std::string(bootstrap_.job_id()), mapped, stride)
+                   : std::make_shared<arena>(mapped, stride);
+  arena_->map(slots_[me], file_.descriptor());
+  base_ = arena_->slot(slots_[me]);
+  for (auto& [rank, descriptor] : exchange.exchange(file_.descriptor(), ranks, until))
+    arena_->map(slots_[static_cast<std::size_t>(rank)], descriptor.get());
+  // A thread of this process is reached once it has mapped its own heap.
+  bootstrap_.barrier(until);
+  log::info(log::subsystem::heap, "{} of {} heaps mapped, {} each at most; huge pages: {}", mapped,
+            ranks.size(), format_bytes(stride), huge_page_support());
+}
+
+std::size_t symmetric_heap::allocate(const char* function, std::size_t bytes,
+                                     std::size_t alignment) {
+  // Large blocks begin on a page, or a huge page, for whole-page mappings and the widest copies.
+  if (bytes >= 4 * huge_page) {
+    alignment = std::max(alignment, huge_page);
+  } else if (bytes >= 4 * page) {
+    alignment = std::max(alignment, page);
+  }
+  const auto offset = blocks_.allocate(bytes, alignment);
+  if (!offset)
+    throw_error(HEDDLE_ERROR_OUT_OF_MEMORY,
+                "{}: asked for {} bytes; the heap of {} has {} free, the largest block {}; raise "
+                "HEDDLE_HEAP_SIZE on every PE, or free some",
+                function, bytes, format_bytes(options_.heap_bytes),
+                format_bytes(blocks_.free_bytes()), format_bytes(blocks_.largest_free()));
+  try {
+    file_.grow_to(blocks_.high_water());
+  } catch (...) {
+    blocks_.free(*offset);
+    throw;
+  }
+  return *offset;
+}
+
+void* symmetric_heap::malloc(std::size_t bytes) {
+  checker_.compare(heap_call::malloc, bytes);
+  if (bytes == 0) return nullptr;
+  const std::size_t offset = allocate("heddle_malloc", bytes, block_allocator::granule);
+  barrier_();
+  return base_ + offset;
+}
+
+void* symmetric_heap::calloc(std::size_t count, std::size_t size) {
+  checker_.compare(heap_call::calloc, count, size);
+  if (count == 0 || size == 0) return nullptr;
+  if (count > std::numeric_limits<std::size_t>::max() / size)
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "heddle_calloc: {} times {} bytes are more than an address can reach", count, size);
+  const std::size_t already = file_.size();
+  const std::size_t offset = allocate("heddle_calloc", count * size, block_allocator::granule);
+  // What the file has just grown by is zero and stays untouched.
+  if (offset < already) std::memset(base_ + offset, 0, std::min(count * size, already - offset));
+  barrier_();
+  return base_ + offset;
+}
+
+void* symmetric_heap::align(std::size_t alignment, std::size_t bytes) {
+  checker_.compare(heap_call::align, alignment, bytes);
+  if (!std::has_single_bit(alignment) || alignment > huge_page)
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "heddle_align: an alignment of {}; it must be a power of two, at most {}",
+                alignment, huge_page);
+  if (bytes == 0) return nullptr;
+  const std::size_t offset = allocate("heddle_align", bytes, alignment);
+  barrier_();
+  return base_ + offset;
+}
+
+std::size_t symmetric_heap::offset_of_block(const char* function, const void* block) const {
+  const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(block) - base_);
+  if (!contains(block, 1))
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "{}: {} is not in this PE's heap; it must come from heddle_malloc of this runtime",
+                function, block);
+  if (blocks_.size_at(offset)) return offset;
+  if (const auto around = blocks_.block_of(offset))
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "{}: {} is {} bytes inside the block of {} bytes at {}; pass the block's start",
+                function, block, offset - around->first, around->second,
+                static_cast<const void*>(base_ + around->first));
+  throw_error(HEDDLE_ERROR_INVALID_USAGE, "{}: no block starts at {}: it was freed before",
+              function, block);
+}
+
+void* symmetric_heap::realloc(void* block, std::size_t bytes) {
+  if (!block) return malloc(bytes);
+  const std::size_t old_offset = offset_of_block("heddle_realloc", block);
+  if (bytes == 0) {
+    free(block);
+    return nullptr;
+  }
+  checker_.compare(heap_call::realloc, old_offset, bytes);
+  const std::size_t old_bytes = *blocks_.size_at(old_offset);
+  const std::size_t offset = allocate("heddle_realloc", bytes, block_allocator::granule);
+  barrier_();  // nobody writes to the old block any more
+  std::memcpy(base_ + offset, block, std::min(old_bytes, bytes));
+  blocks_.free(old_offset);
+  barrier_();
+  return base_ + offset;
+}
+
+void symmetric_heap::free(void* block) {
+  if (!block) {
+    checker_.compare(heap_call::free, 0);
+    return;
+  }
+  const std::size_t offset = offset_of_block("heddle_free", block);
+  checker_.compare(heap_call::free, offset);
+  barrier_();
+  blocks_.free(offset);
+}
+
+void* symmetric_heap::register_buffer(void* buffer, std::size_t bytes) {
+  registered_.require_registrable(buffer, bytes);
+  checker_.compare(heap_call::register_buffer, bytes);
+  const std::size_t offset = allocate("heddle_register", bytes, page);
+  try {
+    registered_.add(buffer, bytes, base_ + offset, file_.descriptor(), offset);
+  } catch (...) {
+    blocks_.free(offset);
+    throw;
+  }
+  barrier_();
+  return base_ + offset;
+}
+
+void symmetric_heap::unregister_buffer(void* buffer) {
+  const std::size_t offset = static_cast<std::size_t>(registered_.find(buffer).alias - base_);
+  checker_.compare(heap_call::unregister, offset);
+  barrier_();
+  registered_.remove(buffer);
+  blocks_.free(offset);
+}
+
+}  // namespace heddle

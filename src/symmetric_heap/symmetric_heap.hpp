@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "bootstrap/bootstrap.hpp"
+#include "symmetric_heap/arena.hpp"
+#include "symmetric_heap/block_allocator.hpp"
+#include "symmetric_heap/call_checker.hpp"
+#include "symmetric_heap/memory_file.hpp"
+#include "symmetric_heap/registration.hpp"
+
+namespace heddle {
+
+struct heap_options {
+  std::size_t heap_bytes;      ///< what malloc may give out, at most
+  std::size_t internal_bytes;  ///< in front of it, for the runtime: sparse, zero
+  bool check = false;
+  std::chrono::duration<double> timeout{300};
+};
+
+/// One PE's heap and its view of the others'. The contracts of malloc ... unregister are those of
+/// heddle.h.
+///
+///     slot:   | internal region | blocks of malloc and register ...                     | stride
+///
+/// Every heap is one memory file. Each process maps all of the stride of every heap it can reach
+/// when the heap is made; growing is then a step of the owner alone (the file becomes longer)
+/// before the barrier that ends every allocation.
+class symmetric_heap {
+ public:
+  /// Collective over the bootstrap's ranks.
+  symmetric_heap(bootstrap& bootstrap, const heap_options& options);
+  ~symmetric_heap();
+  symmetric_heap(const symmetric_heap&) = delete;
+  symmetric_heap& operator=(const symmetric_heap&) = delete;
+
+  /// What ends the collective calls; the bootstrap's barrier until one is set.
+  void set_barrier(std::function<void()> barrier) { barrier_ = std::move(barrier); }
+
+  void* malloc(std::size_t bytes);
+  void* calloc(std::size_t count, std::size_t size);
+  void* align(std::size_t alignment, std::size_t bytes);
+  void* realloc(void* block, std::size_t bytes);
+  void free(void* block);
+  void* register_buffer(void* buffer, std::size_t bytes);
+  void unregister_buffer(void* buffer);
+
+  /// This PE's heap, which begins with the internal region.
+  [[nodiscard]] std::byte* base() const { return base_; }
+  /// The distance between heaps: an address in this PE's plus a multiple of it is the same in
+  /// another.
+  [[nodiscard]] std::size_t stride() const { return arena_->stride(); }
+  [[nodiscard]] int my_slot() const { return slots_[static_cast<std::size_t>(bootstrap_.rank())]; }
+  /// -1 for a PE whose heap is not mapped.
+  [[nodiscard]] int slot_of(int pe) const { return slots_[static_cast<std::size_t>(pe)]; }
+
+  /// Whether all `bytes` at `address` are in this PE's heap.
+  [[nodiscard]] bool contains(const void* address, std::size_t bytes) const {
+    const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - base_);
+    return offset < stride() && bytes <= stride() - offset;
+  }
+  /// `pe`'s copy of an object of this PE's heap; null if it is not mapped.
+  [[nodiscard]] void* ptr(const void* address, int pe) const {
+    const int slot = slot_of(pe);
+    if (slot < 0) return nullptr;
+    return arena_->slot(slot) + (static_cast<const std::byte*>(address) - base_);
+  }
+  /// The address in the heap of a registered buffer's part; any other address as it is.
+  [[nodiscard]] const void* translate(const void* address, std::size_t bytes) const {
+    if (registered_.empty() || contains(address, bytes)) return address;
+    const std::byte* alias = registered_.alias_of(address, bytes);
+    return alias ? alias : address;
+  }
+  [[nodiscard]] void* translate(void* address, std::size_t bytes) const {
+    return const_cast<void*>(translate(static_cast<const void*>(address), bytes));
+  }
+
+  [[nodiscard]] std::size_t bytes_backed() const { return file_.size(); }
+
+ private:
+  void map_peers(deadline until);
+  /// A block for a call that all PEs make; grows the file under it.
+  std::size_t allocate(const char* function, std::size_t bytes, std::size_t alignment);
+  /// The offset of a block that malloc gave; throws for any other address.
+  [[nodiscard]] std::size_t offset_of_block(const char* function, const void* block) const;
+
+  bootstrap& bootstrap_;
+  const heap_options options_;
+  memory_file file_;
+  std::shared_ptr<arena> arena_;
+  std::vector<int> slots_;
+  std::byte* base_ = nullptr;
+  block_allocator blocks_;
+  registration registered_;
+  call_checker checker_;
+  std::function<void()> barrier_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <heddle/device/launch.hpp>
+#include <heddle/heddle.hpp>
+#include <numeric>
+#include <vector>
+
+using namespace heddle;
+
+namespace {
+
+struct ring_shift {
+  template <block_group Block>
+  HEDDLE_FN void operator()(Block block, team_ref team, int* row, size_t n,
+                            heddle::signal* ready) const {
+    const int right = (team.my_pe() + 1) % team.n_pes();
+    team.put_signal(block, row + n, row, n, ready, 1, signal_op::add, right);
+    team.wait_until(block, ready, cmp::ge, uint64_t{1});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("PEs as threads allocate, put, signal, wait and reduce") {
+  for (int n_pes : {1, 2, 5}) {
+    CAPTURE(n_pes);
+    run_as_threads(n_pes, [&](runtime& self) {
+      const auto world = self.world();
+      CHECK(world.n_pes() == n_pes);
+      CHECK(self.my_pe() == world.my_pe());
+      constexpr std::size_t n = 1000;
+      symmetric_array<int> row(self, 2 * n);
+      symmetric_array<heddle::signal> ready(self, 1);
+      std::iota(row.begin(), row.begin() + n, self.my_pe() * 10000);
+      world.barrier();
+      launch(self.default_stream(), 1, 1, ring_shift{}, world.ref(), row.data(), n, ready.data());
+      const int left = (self.my_pe() + n_pes - 1) % n_pes;
+      CHECK(row[n] == left * 10000);
+      CHECK(row[2 * n - 1] == left * 10000 + static_cast<int>(n) - 1);
+
+      symmetric_array<float> gradient(self, n);
+      std::fill(gradient.begin(), gradient.end(), static_cast<float>(self.my_pe() + 1));
+      world.all_reduce(gradient.data(), gradient.data(), n, op::sum);
+      CHECK(gradient[0] == static_cast<float>(n_pes * (n_pes + 1) / 2));
+      CHECK(gradient[n - 1] == gradient[0]);
+      std::vector<double> own(333, self.my_pe()), most(333);
+      world.all_reduce(own.data(), most.data(), own.size(), op::max);
+      CHECK(most[332] == n_pes - 1);
+    });
+  }
+}
+
+TEST_CASE("work on streams is ordered, and events order streams") {
+  run_as_threads(3, [](runtime& self) {
+    const auto world = self.world();
+    const auto first = self.create_stream();
+    const auto second = self.create_stream();
+    auto done = self.create_event();
+    symmetric_array<float> values(self, 100);
+    for (int step = 0; step < 20; ++step) {
+      launch(
+          first, 2, 3,
+          [](auto block, float* data) {
+            if (block.block_rank() == 0 && block.rank() == 0)
+              for (int i = 0; i < 100; ++i) data[i] = 1.0f;
+          },
+          values.data());
+      world.all_reduce(values.data(), values.data(), 100, op::sum, first);
+      done.record(first);
+      done.block(second);
+      world.all_reduce(values.data(), values.data(), 100, op::sum, second);
+      done.record(second);
+      done.block(first);
+    }
+    first.synchronize();
+    second.synchronize();
+    CHECK(values[99] == 9.0f);
+  });
+}
+
+TEST_CASE("teams split by stride and by colour, translate, and are used at the same time") {
+  run_as_threads(6, [](runtime& self) {
+    const auto world = self.world();
+    const auto odd_even = world.split_color(self.my_pe() % 2, -self.my_pe());
+    CHECK(odd_even.n_pes() == 3);
+    CHECK(odd_even.my_pe() == 2 - self.my_pe() / 2);  // ordered by key
+    CHECK(odd_even.translate(0, world) == 4 + self.my_pe() % 2);
+    const auto reversed = world.split_strided(5, -1, 6);
+    CHECK(reversed.my_pe() == 5 - self.my_pe());
+    const auto upper = world.split_strided(3, 1, 3);
+    CHECK(static_cast<bool>(upper) == (self.my_pe() >= 3));
+    int value = 1 << self.my_pe();
+    int sum = 0;
+    odd_even.all_reduce(&value, &sum, 1, op::sum);
+    CHECK(sum == (self.my_pe() % 2 ? 0b101010 : 0b010101));
+    reversed.all_reduce(&value, &sum, 1, op::sum);
+    CHECK(sum == 63);
+    if (upper) {
+      upper.all_reduce(&value, &sum, 1, op::sum);
+      CHECK(sum == 0b111000);
+      const auto pair = upper.split_strided(0, 2, 2);
+      CHECK(static_cast<bool>(pair) == (upper.my_pe() != 1));
+      if (pair) {
+        pair.all_reduce(&value, &sum, 1, op::sum);
+        CHECK(sum == 0b101000);
+      }
+    }
+    world.barrier();
+  });
+}
+
+TEST_CASE("team places are used again, and are clean when they are") {
+  run_as_threads(3, [](runtime& self) {
+    const auto world = self.world();
+    for (int round = 0; round < 100; ++round) {
+      const auto pair = world.split_strided(round % 2, 1, 2);
+      if (!pair) continue;
+      std::vector<float> values(static_cast<std::size_t>(1 + round * 37), 1.0f);
+      pair.all_reduce(values.data(), values.data(), values.size(), op::sum);
+      CHECK(values.back() == 2.0f);
+      pair.barrier();
+    }
+    std::vector<team> many;
+    for (int i = 0; i < 62; ++i) many.push_back(world.split_strided(0, 1, 3));
+    CHECK_THROWS_WITH_AS((void)world.split_strided(0, 1, 3), doctest::Contains("HEDDLE_MAX_TEAMS"),
+                         error);
+    world.barrier();
+  });
+}
