@@ -100,36 +100,36 @@ def blocks(bin_dir: Path, quick: bool) -> list[Block]:
         Block("put", "Put and signal, 2 PEs", (
             to.bare("bare flag", "flag"),
             to.bare("bare copy", "copy", *put_sizes, "--batches", "3"),
-            to.heddle("heddle", "put_signal", 2, *put_sizes, "--batches", "3"),
+            to.heddle("heddle", "bench_put_signal", 2, *put_sizes, "--batches", "3"),
             to.openmpi("mpi_put", 2, *put_sizes, "--batches", "3"),
             to.mpich("mpi_put", 2, *put_sizes, "--batches", "3"),
         ), rounds),
         Block("all_reduce", "AllReduce, float32 sum, 2 PEs", (
             to.bare("bare", "all_reduce", *step),
-            to.heddle("heddle", "all_reduce", 2, *step),
+            to.heddle("heddle", "bench_all_reduce", 2, *step),
             to.openmpi("mpi_all_reduce", 2, *step),
             to.mpich("mpi_all_reduce", 2, *step),
-            to.heddle("heddle ring", "all_reduce", 2, *step, HEDDLE_ALGO="ring"),
-            to.heddle("heddle tree", "all_reduce", 2, *step, HEDDLE_ALGO="tree"),
+            to.heddle("heddle ring", "bench_all_reduce", 2, *step, HEDDLE_ALGO="ring"),
+            to.heddle("heddle tree", "bench_all_reduce", 2, *step, HEDDLE_ALGO="tree"),
         ), rounds),
         Block("fresh", "AllReduce of data that was just written, 2 PEs", (
             to.bare("bare", "all_reduce", *fresh),
-            to.heddle("heddle", "all_reduce", 2, *fresh),
+            to.heddle("heddle", "bench_all_reduce", 2, *fresh),
             to.openmpi("mpi_all_reduce", 2, *fresh),
             to.mpich("mpi_all_reduce", 2, *fresh),
         ), 1 if quick else 5),
     ]
     for n in (4, 8):
         result.append(Block(f"crowded_{n}", f"AllReduce, {n} PEs", (
-            to.heddle("heddle", "all_reduce", n, *few, bind=False),
+            to.heddle("heddle", "bench_all_reduce", n, *few, bind=False),
             to.openmpi("mpi_all_reduce", n, *few, bind=False),
         ), rounds))
     result.append(Block("init", "Launch, init and one AllReduce, 8 PEs", (
-        to.heddle("heddle", "init_time", 8, bind=False),
+        to.heddle("heddle", "bench_init_time", 8, bind=False),
         to.openmpi("mpi_init", 8, bind=False),
         to.mpich("mpi_init", 8, bind=False),
     ), rounds, wall=True))
     result.append(Block("team", "What a team costs", (
-        to.heddle("heddle", "team_cost", 2, bind=False),
+        to.heddle("heddle", "bench_team_cost", 2, bind=False),
     ), 1))
     return result

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -63,22 +64,35 @@ class RunFailed(Exception):
 def run_once(contender: Contender, timeout_s: float) -> tuple[list[dict], float]:
     """Runs the command once: the objects it printed, and its wall time in microseconds."""
     start = time.monotonic()
-    try:
-        done = subprocess.run(contender.command, env={**os.environ, **contender.environment},
-                              capture_output=True, text=True, timeout=timeout_s, check=False)
-    except subprocess.TimeoutExpired:
-        raise RunFailed(f"did not end within {timeout_s:.0f} s") from None
+    with subprocess.Popen(contender.command, env={**os.environ, **contender.environment},
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          start_new_session=True) as process:
+        try:
+            stdout, stderr = process.communicate(timeout=timeout_s)
+        except subprocess.TimeoutExpired:
+            stop(process)
+            raise RunFailed(f"did not end within {timeout_s:.0f} s") from None
     wall_us = (time.monotonic() - start) * 1e6
-    if done.returncode != 0:
-        last = (done.stderr.strip() or done.stdout.strip() or "no output").splitlines()[-1]
-        raise RunFailed(f"exit status {done.returncode}: {last[:300]}")
+    if process.returncode != 0:
+        last = (stderr.strip() or stdout.strip() or "no output").splitlines()[-1]
+        raise RunFailed(f"exit status {process.returncode}: {last[:300]}")
     try:
-        objects = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        objects = [json.loads(line) for line in stdout.splitlines() if line.startswith("{")]
     except json.JSONDecodeError as error:
         raise RunFailed(f"unreadable output: {error}") from None
     if contender.bound:
         check_binding([o["cpus"] for o in objects if o["what"] == "binding"])
     return objects, wall_us
+
+
+def stop(process: subprocess.Popen) -> None:
+    """A launcher that is asked to end takes its processes with it; one that is killed does not."""
+    process.terminate()
+    try:
+        process.communicate(timeout=5)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 def check_binding(processors: list[list[int]]) -> None:

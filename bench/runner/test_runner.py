@@ -1,0 +1,126 @@
+# SPDX-FileCopyrightText: 2026 The heddle developers
+# SPDX-License-Identifier: Apache-2.0
+"""How the runner decides, and what it says when it cannot."""
+
+import sys
+import unittest
+
+from runner import contenders, machine, measure, report, rules
+from runner.measure import RunFailed, Series
+
+KI = contenders.KI
+STILL = (0.06, 0.06)
+MOVED = (0.06, 0.27)
+
+
+def series(what, variant, size, values, flags=None):
+    return Series(rounds=[{} if v is None else {(what, variant, size): v} for v in values],
+                  flags_us=flags or [STILL] * len(values))
+
+
+def python(code, bound=False):
+    return contenders.Contender("test", (sys.executable, "-c", code), bound=bound)
+
+
+class Ratios(unittest.TestCase):
+    KEYS = (("t", "a"), ("t", "b"))
+
+    def compare(self, ours, theirs, our_flags=None):
+        return rules.compare(series("t", "a", 8, ours, our_flags), self.KEYS[0],
+                             series("t", "b", 8, theirs), self.KEYS[1], 8)
+
+    def test_are_paired_by_round(self):
+        ratio = self.compare([1, 4, 9], [1, 2, 3])
+        self.assertEqual(ratio.of_rounds, 2)
+        self.assertEqual(ratio.of_medians, 2)
+
+    def test_leave_out_a_round_in_which_the_processors_were_moved(self):
+        ratio = self.compare([1, 1, 4], [1, 1, 1], [STILL, STILL, MOVED])
+        self.assertEqual(ratio.of_rounds, 1)
+
+    def test_take_every_round_when_most_were_moved(self):
+        ratio = self.compare([1, 4, 4], [1, 1, 1], [STILL, MOVED, MOVED])
+        self.assertEqual(ratio.of_rounds, 4)
+
+    def test_skip_rounds_without_a_value(self):
+        self.assertEqual(self.compare([None, 3, 3], [1, 1, 1]).of_rounds, 3)
+        self.assertIsNone(self.compare([None], [1]))
+
+
+class Variants(unittest.TestCase):
+    def test_the_best_is_the_best_of_the_medians_not_of_the_luckiest_round(self):
+        both = Series(rounds=[{("t", "steady", 8): 2.0, ("t", "lucky", 8): us}
+                              for us in (0.1, 3.0, 3.0)])
+        self.assertEqual(both.best_variant("t", 8), "steady")
+
+
+class Verdicts(unittest.TestCase):
+    def judge(self, of_rounds, bound, strict, wanted=1):
+        ratios = [rules.Ratio(4 * KI, of_rounds, of_rounds, "x")]
+        return rules._judge("r", "l", list(range(wanted)), ratios, bound, strict, "")
+
+    def test_hold_at_the_limit_unless_it_is_strict(self):
+        self.assertTrue(self.judge(2.0, 2.0, False).passed)
+        self.assertFalse(self.judge(1.0, 1.0, True).passed)
+
+    def test_name_the_sizes_that_fail(self):
+        verdict = self.judge(2.5, 2.0, False)
+        self.assertFalse(verdict.passed)
+        self.assertIn("1 of 1 fail: 4 KiB 2.50", verdict.found)
+
+    def test_fail_when_a_size_is_missing(self):
+        verdict = self.judge(1.0, 2.0, False, wanted=2)
+        self.assertFalse(verdict.passed)
+        self.assertIn("not measured: 1 of 2 sizes have no value", verdict.found)
+
+    def test_fail_with_the_reason_when_a_contender_is_missing(self):
+        absent = Series(failures=["heddle-run is not built"])
+        results = {block.name: {c.name: absent for c in block.contenders}
+                   for block in contenders.blocks(contenders.Path("/nowhere"), quick=True)}
+        verdicts = rules.judge(results)
+        self.assertEqual(len(verdicts), 12)
+        for verdict in verdicts:
+            self.assertFalse(verdict.passed)
+            self.assertIn("not measured: heddle-run is not built", verdict.found)
+        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 12)
+
+
+class Runs(unittest.TestCase):
+    def test_give_what_the_program_prints(self):
+        objects, wall_us = measure.run_once(
+            python("print('noise'); print('{\"what\": \"x\"}')"), 20)
+        self.assertEqual(objects, [{"what": "x"}])
+        self.assertGreater(wall_us, 0)
+
+    def test_fail_with_the_last_words_of_a_program_that_fails(self):
+        with self.assertRaisesRegex(RunFailed, "exit status 1: no luck"):
+            measure.run_once(python("import sys; sys.exit('no luck')"), 20)
+
+    def test_fail_when_the_program_does_not_end(self):
+        with self.assertRaisesRegex(RunFailed, "did not end within 1 s"):
+            measure.run_once(python("import time; time.sleep(30)"), 1)
+
+    def test_fail_when_a_line_is_broken(self):
+        with self.assertRaisesRegex(RunFailed, "unreadable output"):
+            measure.run_once(python("print('{\"what\": ')"), 20)
+
+    def test_fail_when_processes_share_a_processor_or_wander(self):
+        for processors in ([[0], [0]], [[0, 1], [0, 1]], [[0]]):
+            with self.assertRaisesRegex(RunFailed, "not bound to a processor each"):
+                measure.check_binding(processors)
+        measure.check_binding([[1], [0]])
+
+
+class Names(unittest.TestCase):
+    def test_of_processors_become_names_of_files(self):
+        self.assertEqual(machine.slug("AMD EPYC, 2 processors"), "amd-epyc")
+        self.assertEqual(machine.slug("Intel(R) Xeon(R) CPU @ 2.20GHz, 8 processors"),
+                         "intel-xeon")
+
+    def test_of_sizes(self):
+        self.assertEqual([rules.human(s) for s in (8, 4 * KI, contenders.MI)],
+                         ["8 B", "4 KiB", "1 MiB"])
+
+
+if __name__ == "__main__":
+    unittest.main()
