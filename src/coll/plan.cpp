@@ -18,9 +18,9 @@ constexpr std::array<std::string_view, 2> protocol_names = {"simple", "ll"};
 
 /// Up to where the words of LL, which need no flag of their own but cost twice the bytes and an
 /// atomic store each, are quicker than a copy and a flag.
-constexpr std::size_t ll_limit = 256;
+constexpr std::size_t ll_limit = 32;
 /// Up to where one hop with all the bytes is quicker than two with their n-th parts.
-constexpr std::size_t one_shot_limit = 8192;
+constexpr std::size_t one_shot_limit = 1024;
 /// Up to where a tree's 2 log n hops are quicker than a ring's 2 n with n-th parts.
 constexpr std::size_t tree_limit = 262'144;
 /// Up to where a link's LL words are quicker than a slot and a flag.
@@ -88,6 +88,9 @@ plan choose_all_reduce(const plan_question& question) {
   // On the host a channel is a thread: more of them than idle cores only take turns.
   plan.channels = question.forced_channels > 0 ? question.forced_channels : 1;
   plan.threads = question.forced_threads > 0 ? question.forced_threads : 1;
+  plan.streaming =
+      plan.algo == algorithm::two_shot &&
+      2 * static_cast<std::size_t>(question.n_pes) * question.bytes >= question.cache_bytes;
   return plan;
 }
 
@@ -108,6 +111,7 @@ std::string explain(const plan& plan, const plan_question& question) {
         reason += fmt::format(
             "{} bytes among {} mapped PEs: each PE combines its part and writes it to all",
             question.bytes, question.n_pes);
+        if (plan.streaming) reason += "; more than the caches hold: written round them";
         break;
       case algorithm::ring:
         reason += fmt::format("{} bytes among {} PEs: every link carries the least", question.bytes,

@@ -18,7 +18,7 @@ struct plan_question {
   std::size_t bytes = 0;
   int n_pes = 1;
   bool all_mapped = true;
-  int cores = 1;  ///< of this machine, for all its PEs
+  std::size_t cache_bytes = 32u << 20;  ///< of the last cache, which the PEs of a machine share
 
   // What the user has forced (HEDDLE_ALGO, HEDDLE_PROTO, HEDDLE_CHANNELS, HEDDLE_BLOCK_THREADS).
   std::optional<algorithm> forced_algorithm{};
@@ -33,6 +33,7 @@ struct plan {
   protocol proto = protocol::simple;
   int channels = 1;
   int threads = 1;
+  bool streaming = false;  ///< results go round the caches
 };
 
 /// A pure function. Throws HEDDLE_ERROR_INVALID_ARGUMENT if what is forced cannot be (the direct

@@ -3,10 +3,11 @@
 
 #include "host/runtime.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <exception>
 #include <numeric>
-#include <thread>
 
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
@@ -49,8 +50,10 @@ heddle_runtime::heddle_runtime(const heddle::environment& environment,
   team_places_ =
       std::make_unique<heddle::team_memory_pool>(heap_->base(), environment_.max_teams, n_pes());
   const auto neighbours = pes_of_my_host(*bootstrap_);
-  cores_ = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const bool oversubscribed = static_cast<int>(neighbours.size()) > cores_;
+  const long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
+  cache_bytes_ = cache > 0 ? static_cast<std::size_t>(cache) : std::size_t{32} << 20;
+  const bool oversubscribed =
+      neighbours.size() > static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
   spin_ = environment_.spin >= 0 ? static_cast<std::uint32_t>(environment_.spin)
                                  : (oversubscribed ? 2 : 2000);
   world_ = add_team(std::make_unique<heddle_team>(*this, heddle_team::kind::world, "world",

@@ -45,7 +45,8 @@ struct heddle_runtime {
   [[nodiscard]] heddle::team_memory_pool& team_places() { return *team_places_; }
   [[nodiscard]] heddle_team& world() { return *world_; }
   [[nodiscard]] heddle_team& node() { return *node_; }
-  [[nodiscard]] int cores() const { return cores_; }
+  /// Of the last cache of this machine.
+  [[nodiscard]] std::size_t cache_bytes() const { return cache_bytes_; }
   /// Polls of a host thread before it yields.
   [[nodiscard]] std::uint32_t spin() const { return spin_; }
 
@@ -82,7 +83,7 @@ struct heddle_runtime {
   std::unique_ptr<heddle::symmetric_heap> heap_;
   std::unique_ptr<heddle::exec::device> device_;
   std::unique_ptr<heddle::team_memory_pool> team_places_;
-  int cores_ = 1;
+  std::size_t cache_bytes_ = 0;
   std::uint32_t spin_ = 0;
 
   mutable std::mutex mutex_;  ///< guards what the bootstrap's thread sees: teams_, lost_

@@ -58,7 +58,7 @@ heddle::plan_question heddle_team::question(std::size_t bytes) const {
   return {.bytes = bytes,
           .n_pes = n_pes(),
           .all_mapped = !ref().has_remote(),
-          .cores = runtime_.cores(),
+          .cache_bytes = runtime_.cache_bytes(),
           .forced_algorithm = heddle::parse_algorithm(settings.algo),
           .forced_protocol = heddle::parse_protocol(settings.proto),
           .forced_channels = settings.channels,
@@ -110,6 +110,8 @@ void heddle_team::all_reduce(const void* input, void* output, std::size_t count,
   args_.input = heap.translate(input, bytes);
   args_.output = heap.translate(output, bytes);
   args_.count = count;
+  args_.stores =
+      kernel.plan.streaming ? heddle::detail::stores::streaming : heddle::detail::stores::cached;
   if (stream == nullptr && kernel.plan.channels == 1 && kernel.plan.threads == 1) {
     heddle::host_block block(0, 1);
     kernel.entry(&args_, &block);

@@ -59,7 +59,9 @@ struct runner {
         heddle_kernel_entry_t entry;
         all_reduce_args args;
         void operator()(host_block block) const { entry(&args, &block); }
-      } kernel{entry, {team.ref(pe), topology_of(pe, team.n_pes()), input, output, count}};
+      } kernel{entry,
+               {team.ref(pe), topology_of(pe, team.n_pes()), input, output, count,
+                chosen.streaming ? detail::stores::streaming : detail::stores::cached}};
       team.launch(pe, channels, kernel);
       if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
       for (std::size_t i = 0; i < count; ++i) {
@@ -149,6 +151,21 @@ TEST_CASE("buffers may be misaligned or private, and a team's slots in any order
         CHECK_NOTHROW(run.all_reduce<f16>(HEDDLE_FLOAT16, HEDDLE_SUM, count, false, where));
         CHECK_NOTHROW(run.all_reduce<double>(HEDDLE_FLOAT64, HEDDLE_SUM, count, true, where));
       }
+}
+
+TEST_CASE("results written round the caches are as exact, and visible to all") {
+  for (int n_pes : {2, 3, 8}) {
+    local_team team(n_pes, {.threads = block_threads()});
+    runner run{team, {.algo = algorithm::two_shot, .proto = protocol::simple, .streaming = true}};
+    for (std::size_t count : {1, 63, 64, 65, 1000, 100003})
+      for (bool in_place : {false, true})
+        for (buffers where : {buffers::symmetric, buffers::misaligned}) {
+          CAPTURE(count);
+          CHECK_NOTHROW(run.all_reduce<float>(HEDDLE_FLOAT32, HEDDLE_SUM, count, in_place, where));
+          CHECK_NOTHROW(run.all_reduce<bf16>(HEDDLE_BFLOAT16, HEDDLE_AVG, count, in_place, where));
+          CHECK_NOTHROW(run.all_reduce<int64_t>(HEDDLE_INT64, HEDDLE_MIN, count, in_place, where));
+        }
+  }
 }
 
 TEST_CASE("flags wrap: with 8 bits, a thousand calls of changing sizes and algorithms are exact") {

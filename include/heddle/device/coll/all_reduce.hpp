@@ -29,7 +29,8 @@ struct all_reduce_args {
   team_topology topology;
   const void* input;
   void* output;
-  size_t count;  ///< elements
+  size_t count;                                    ///< elements
+  detail::stores stores = detail::stores::cached;  ///< of two_shot on the host
 };
 
 namespace detail {

@@ -50,7 +50,7 @@ HEDDLE_FN int two_shot_enter(G group, const team_ref& team, const channel_scratc
 
 template <class T, class Op, group G>
 HEDDLE_FN void two_shot_in_place(G group, const team_ref& team, const channel_scratch& scratch,
-                                 size_t n) {
+                                 size_t n, stores how) {
   const segment<T> mine(n, team.n_pes(), team.my_pe());
   operand_list<T, channel_scratch::max_one_shot_pes> with;
   for (int pe = 0; pe < team.n_pes(); ++pe) {
@@ -65,7 +65,7 @@ HEDDLE_FN void two_shot_in_place(G group, const team_ref& team, const channel_sc
     with.add_destination(
         reinterpret_cast<T*>(heap + load(&scratch.arrival_of(pe).output, relaxed)) + mine.begin);
   }
-  reduce_copy<T, Op>(group, with.view(), mine.count, {team.n_pes()});
+  reduce_copy<T, Op>(group, with.view(), mine.count, {team.n_pes()}, how);
 }
 
 /// One piece of at most staging_capacity bytes. The slot of PE p in staging_in holds its input to
@@ -127,7 +127,7 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args) {
   if (symmetric < 0) return;
 
   if (symmetric) {
-    detail::two_shot_in_place<T, Op>(block, team, scratch, part.count);
+    detail::two_shot_in_place<T, Op>(block, team, scratch, part.count, args.stores);
     (void)team.sync(block, barrier);
     return;
   }

@@ -48,6 +48,11 @@ struct finish_for {
   int n_pes;
 };
 
+/// How results are written on the host. Streaming stores go round the caches: for results so large
+/// that they would not be there any more when they are read, they save the read of every line that
+/// is overwritten.
+enum class stores { cached, streaming };
+
 template <class T, class Op>
 HEDDLE_FN T combine_stored(T a, T b) {
   using acc = accumulator<T>;
@@ -83,7 +88,8 @@ HEDDLE_FN void reduce_unit(const operands<T>& with, size_t at, finish_for finish
 }
 
 template <class T, class Op, group G>
-HEDDLE_FN void reduce_copy(G group, const operands<T>& with, size_t n, finish_for finish) {
+HEDDLE_FN void reduce_copy(G group, const operands<T>& with, size_t n, finish_for finish,
+                           stores = stores::cached) {
   constexpr size_t vector = 16 / sizeof(T);
   uintptr_t misaligned = 0;
   for (int s = 0; s < with.n_sources; ++s)
@@ -126,6 +132,64 @@ template <class T, class Op>
   }
 }
 
+#if defined(__x86_64__)
+[[gnu::always_inline]] inline void stream_line(void* dst, const void* line) {
+  for (size_t part = 0; part < cache_line; part += sizeof(__m128i))
+    _mm_stream_si128(
+        reinterpret_cast<__m128i*>(static_cast<byte*>(dst) + part),
+        _mm_load_si128(reinterpret_cast<const __m128i*>(static_cast<const byte*>(line) + part)));
+}
+
+/// Elements that reduce_blocks combines at a time: four lines, which stay in registers or nearly
+/// so, while the loops are long enough for the compiler to vectorise them rather than unroll them.
+template <class T>
+inline constexpr size_t streaming_block = 4 * cache_line / sizeof(T);
+
+/// [begin, end), whole blocks, with streaming stores. The destinations begin a line at `begin`.
+template <class T, class Op>
+[[gnu::always_inline]] inline void reduce_blocks(const operands<T>& with, size_t begin, size_t end,
+                                                 finish_for finish) {
+  using acc = accumulator<T>;
+  constexpr size_t block = streaming_block<T>;
+  constexpr size_t line = cache_line / sizeof(T);
+  alignas(cache_line) typename acc::type sum[block];
+  alignas(cache_line) T result[block];
+  for (size_t at = begin; at < end; at += block) {
+    const T* first = with.sources[0] + at;
+    const T* second = with.sources[with.n_sources > 1 ? 1 : 0] + at;
+    if (with.n_sources == 1) {
+      for (size_t i = 0; i < block; ++i) sum[i] = acc::widen(first[i]);
+    } else {
+      for (size_t i = 0; i < block; ++i)
+        sum[i] = Op::combine(acc::widen(first[i]), acc::widen(second[i]));
+    }
+    for (int s = 2; s < with.n_sources; ++s) {
+      const T* source = with.sources[s] + at;
+      for (size_t i = 0; i < block; ++i) sum[i] = Op::combine(sum[i], acc::widen(source[i]));
+    }
+    if (finish.n_pes)
+      for (size_t i = 0; i < block; ++i) sum[i] = Op::finish(sum[i], finish.n_pes);
+    for (size_t i = 0; i < block; ++i) result[i] = acc::narrow(sum[i]);
+    for (size_t i = 0; i < block; i += line)
+      for (int d = 0; d < with.n_destinations; ++d)
+        stream_line(with.destinations[d] + at + i, &result[i]);
+  }
+  _mm_sfence();  // streaming stores are weakly ordered: after this they are before any later
+                 // release
+}
+#endif
+
+/// The first element at which all destinations begin a line; `none` if they never do together.
+template <class T>
+size_t first_line(const operands<T>& with, size_t begin, size_t none) {
+  const auto into_line = [&](int d) {
+    return reinterpret_cast<uintptr_t>(with.destinations[d] + begin) % cache_line;
+  };
+  for (int d = 1; d < with.n_destinations; ++d)
+    if (into_line(d) != into_line(0)) return none;
+  return begin + (cache_line - into_line(0)) % cache_line / sizeof(T);
+}
+
 /// Any number of operands: a tile at a time is accumulated in memory that stays in the first-level
 /// cache.
 template <class T, class Op>
@@ -151,8 +215,8 @@ template <class T, class Op>
 }
 
 template <class T, class Op>
-[[gnu::always_inline]] inline void reduce_range(const operands<T>& with, size_t begin, size_t end,
-                                                finish_for finish) {
+[[gnu::always_inline]] inline void reduce_cached(const operands<T>& with, size_t begin, size_t end,
+                                                 finish_for finish) {
   if (with.n_sources == 2 && with.n_destinations >= 1 && with.n_destinations <= 2) {
     reduce_pair<T, Op>(
         with.sources[0] + begin, with.sources[1] + begin, with.destinations[0] + begin,
@@ -162,24 +226,43 @@ template <class T, class Op>
   }
 }
 
+template <class T, class Op>
+[[gnu::always_inline]] inline void reduce_range(const operands<T>& with, size_t begin, size_t end,
+                                                finish_for finish, stores how) {
+#if defined(__x86_64__)
+  if (how == stores::streaming) {
+    const size_t lines = first_line(with, begin, end);
+    if (lines < end) {
+      const size_t lines_end = lines + (end - lines) / streaming_block<T> * streaming_block<T>;
+      reduce_cached<T, Op>(with, begin, lines, finish);
+      reduce_blocks<T, Op>(with, lines, lines_end, finish);
+      begin = lines_end;
+    }
+  }
+#endif
+  reduce_cached<T, Op>(with, begin, end, finish);
+}
+
 // The same loops for the vector registers that the processor has; no fused multiply-add, so that
 // the bits of a result do not depend on the processor.
 template <class T, class Op>
-void reduce_portable(const operands<T>& with, size_t begin, size_t end, finish_for finish) {
-  reduce_range<T, Op>(with, begin, end, finish);
+void reduce_portable(const operands<T>& with, size_t begin, size_t end, finish_for finish,
+                     stores how) {
+  reduce_range<T, Op>(with, begin, end, finish, how);
 }
 
 #if defined(__x86_64__)
 template <class T, class Op>
 [[gnu::target("avx2")]] void reduce_avx2(const operands<T>& with, size_t begin, size_t end,
-                                         finish_for finish) {
-  reduce_range<T, Op>(with, begin, end, finish);
+                                         finish_for finish, stores how) {
+  reduce_range<T, Op>(with, begin, end, finish, how);
 }
 inline const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
 #endif
 
 template <class T, class Op, group G>
-void reduce_copy(G group, const operands<T>& with, size_t n, finish_for finish) {
+void reduce_copy(G group, const operands<T>& with, size_t n, finish_for finish,
+                 stores how = stores::cached) {
   const auto mine = share::of(group, n, cache_line / sizeof(T));
   if (mine.begin == mine.end) return;
   if (with.n_sources == 1 && !finish.n_pes) {
@@ -190,9 +273,14 @@ void reduce_copy(G group, const operands<T>& with, size_t n, finish_for finish) 
     return;
   }
 #if defined(__x86_64__)
-  if (has_avx2) return reduce_avx2<T, Op>(with, mine.begin, mine.end, finish);
+  if (has_avx2) {
+    reduce_avx2<T, Op>(with, mine.begin, mine.end, finish, how);
+  } else {
+    reduce_portable<T, Op>(with, mine.begin, mine.end, finish, how);
+  }
+#else
+  reduce_portable<T, Op>(with, mine.begin, mine.end, finish, how);
 #endif
-  reduce_portable<T, Op>(with, mine.begin, mine.end, finish);
 }
 
 #endif
