@@ -89,7 +89,7 @@ struct runner {
 constexpr heddle_op_t all_ops[] = {HEDDLE_SUM, HEDDLE_PROD, HEDDLE_MIN, HEDDLE_MAX, HEDDLE_AVG};
 
 int block_threads() {
-  const char* threads = std::getenv("HEDDLE_TEST_THREADS");
+  const char* threads = std::getenv("HEDDLE_DEV_TEST_THREADS");
   return threads ? std::atoi(threads) : 1;
 }
 
