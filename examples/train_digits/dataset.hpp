@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+/// One image of a digit: pixels from 0 to 1, row by row.
+struct digit {
+  static constexpr int pixels = 64;
+  std::array<float, pixels> image;
+  int label;
+};
+
+struct dataset {
+  std::vector<digit> training;
+  std::vector<digit> test;
+};
+
+/// Reads the file and divides it: a fixed shuffle, then every fifth image is for the test. Throws
+/// std::runtime_error for a file that is not as data/README.md says.
+dataset read_digits(const std::string& path);

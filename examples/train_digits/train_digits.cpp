@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// Data-parallel training: each PE takes its share of every batch, and the gradients are averaged by
+// AllReduce.
+//
+//     heddle-run -n 4 train_digits --check
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <heddle/heddle.hpp>
+#include <numeric>
+#include <random>
+
+#include "dataset.hpp"
+#include "network.hpp"
+
+namespace {
+
+struct options {
+  std::string data = HEDDLE_DIGITS_FILE;
+  int epochs = 30;
+  int batch = 64;
+  float rate = 0.2f;
+  unsigned seed = 1;
+  bool check = false;
+};
+
+struct epoch_result {
+  double loss;
+  double accuracy;
+};
+
+using clock_type = std::chrono::steady_clock;
+
+double seconds_since(clock_type::time_point start) {
+  return std::chrono::duration<double>(clock_type::now() - start).count();
+}
+
+/// Where gradients meet: `average` makes the flat gradient the average over all PEs of what each
+/// has put there.
+struct exchange {
+  int my_pe;
+  int n_pes;
+  std::span<float> gradient;  ///< and after it the PE's loss, reduced along with it
+  std::function<void()> average;
+};
+
+/// Stochastic gradient descent. With any number of PEs the steps are the same but for rounding: a
+/// PE scales the sum over its share of a batch by PEs / batch size, so that the average over the
+/// PEs is that over the batch, also where the PEs do not divide it.
+std::vector<epoch_result> train(const options& chosen, const dataset& digits, const exchange& with,
+                                std::vector<float>& weights,
+                                const std::function<void(int, epoch_result)>& report) {
+  std::vector<epoch_result> results;
+  std::vector<std::size_t> order(digits.training.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::mt19937 random(chosen.seed);
+  const auto n_pes = static_cast<std::size_t>(with.n_pes);
+  const auto me = static_cast<std::size_t>(with.my_pe);
+  std::vector<digit> share;
+  for (int epoch = 0; epoch < chosen.epochs; ++epoch) {
+    for (std::size_t i = order.size() - 1; i > 0; --i)
+      std::swap(order[i], order[random() % (i + 1)]);
+    double loss = 0;
+    for (std::size_t first = 0; first < order.size();
+         first += static_cast<std::size_t>(chosen.batch)) {
+      const std::size_t size =
+          std::min(order.size() - first, static_cast<std::size_t>(chosen.batch));
+      share.clear();
+      for (std::size_t i = size * me / n_pes; i < size * (me + 1) / n_pes; ++i)
+        share.push_back(digits.training[order[first + i]]);
+      std::fill(with.gradient.begin(), with.gradient.end(), 0.0f);
+      const auto slopes = with.gradient.first(network::parameters);
+      const double share_loss = network::add_gradient(weights, share, slopes);
+      const float scale = static_cast<float>(with.n_pes) / static_cast<float>(size);
+      for (float& slope : slopes) slope *= scale;
+      with.gradient[network::parameters] =
+          static_cast<float>(share_loss) * static_cast<float>(with.n_pes);
+      with.average();
+      for (std::size_t i = 0; i < weights.size(); ++i) weights[i] -= chosen.rate * with.gradient[i];
+      loss += with.gradient[network::parameters];
+    }
+    results.push_back(
+        {loss / static_cast<double>(order.size()), network::accuracy(weights, digits.test)});
+    report(epoch, results.back());
+  }
+  return results;
+}
+
+void print_epoch(int epoch, epoch_result result) {
+  const int bar = static_cast<int>(std::clamp(std::log10(result.loss / 0.001) * 16, 0.0, 56.0));
+  fmt::print("epoch {:3}  loss {:8.5f}  test accuracy {:6.2f} %  {:#<{}}\n", epoch + 1, result.loss,
+             100 * result.accuracy, "", bar);
+}
+
+/// Trains again on this PE alone and compares. True if both agree within rounding.
+bool check_against_one_pe(const options& chosen, const dataset& digits,
+                          const std::vector<float>& weights, double test_accuracy) {
+  std::vector<float> gradient(network::parameters + 1);
+  auto alone = network::initial(chosen.seed);
+  const auto results =
+      train(chosen, digits, {0, 1, gradient, [] {}}, alone, [](int, epoch_result) {});
+  float most = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i)
+    most = std::max(most, std::abs(weights[i] - alone[i]));
+  const double difference = std::abs(results.back().accuracy - test_accuracy);
+  const bool same =
+      most < 2e-3f && difference <= 1.0 / static_cast<double>(digits.test.size()) + 1e-9;
+  fmt::print(
+      "one PE alone: loss {:.5f}, test accuracy {:.2f} %; weights differ by at most {:.1e}: {}\n",
+      results.back().loss, 100 * results.back().accuracy, most,
+      same ? "the same within rounding" : "NOT THE SAME");
+  return same;
+}
+
+int run(const options& chosen) {
+  const heddle::runtime runtime;
+  const auto world = runtime.world();
+  const bool speaks = world.my_pe() == 0;
+  const auto digits = read_digits(chosen.data);
+  heddle::symmetric_array<float> gradient(runtime, network::parameters + 1);
+  auto weights = network::initial(chosen.seed);
+  if (speaks)
+    fmt::print("{} images for training, {} for the test; {} parameters; {} PE{}\n",
+               digits.training.size(), digits.test.size(), +network::parameters, world.n_pes(),
+               world.n_pes() == 1 ? "" : "s");
+
+  double communication = 0;
+  int reductions = 0;
+  const auto start = clock_type::now();
+  const auto average = [&] {
+    const auto before = clock_type::now();
+    world.all_reduce(gradient.data(), gradient.data(), gradient.size(), heddle::op::avg);
+    communication += seconds_since(before);
+    ++reductions;
+  };
+  const auto results = train(
+      chosen, digits, {world.my_pe(), world.n_pes(), {gradient.data(), gradient.size()}, average},
+      weights, [&](int epoch, epoch_result result) {
+        if (speaks && (epoch % 5 == 0 || epoch + 1 == chosen.epochs)) print_epoch(epoch, result);
+      });
+  const double total = seconds_since(start);
+
+  int same = 1;
+  if (speaks) {
+    fmt::print("final test accuracy {:.2f} %\n", 100 * results.back().accuracy);
+    fmt::print(
+        "{:.3f} s in all, {:.3f} s in {} AllReduces of {} bytes ({:.1f} %, waiting for other PEs "
+        "included)\n",
+        total, communication, reductions, gradient.size() * sizeof(float),
+        100 * communication / total);
+    if (chosen.check) same = check_against_one_pe(chosen, digits, weights, results.back().accuracy);
+  }
+  int all_same = 0;
+  world.all_reduce(&same, &all_same, 1, heddle::op::min);
+  return all_same ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  options chosen;
+  CLI::App app("Trains a classifier of handwritten digits on all PEs of the job.");
+  app.add_option("--data", chosen.data, "the data set (data/README.md)")->capture_default_str();
+  app.add_option("--epochs", chosen.epochs)->check(CLI::Range(1, 10000))->capture_default_str();
+  app.add_option("--batch", chosen.batch, "images of a step, all PEs together")
+      ->check(CLI::Range(1, 1437))
+      ->capture_default_str();
+  app.add_option("--rate", chosen.rate, "learning rate")->capture_default_str();
+  app.add_option("--seed", chosen.seed)->capture_default_str();
+  app.add_flag("--check", chosen.check, "compare with a run of one PE; fails if they differ");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    return run(chosen);
+  } catch (const std::exception& failure) {
+    fmt::print(stderr, "train_digits: {}\n", failure.what());
+    return 1;
+  }
+}
