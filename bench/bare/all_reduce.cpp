@@ -13,8 +13,11 @@ void raise(flag& theirs, std::uint64_t value) {
   __atomic_store_n(&theirs.value, value, __ATOMIC_RELEASE);
 }
 
-bool wait_for(const flag& mine, std::uint64_t value) {
-  return spin_until([&] { return __atomic_load_n(&mine.value, __ATOMIC_ACQUIRE) == value; });
+bool wait_for(flag& mine, std::uint64_t value) {
+  const bool here =
+      spin_until([&] { return __atomic_load_n(&mine.value, __ATOMIC_ACQUIRE) == value; });
+  mine.taken = value;
+  return here;
 }
 
 namespace {
@@ -28,29 +31,29 @@ bool words(pair& pair, const kernels& kernels, std::uint64_t epoch, const float*
   return kernels.receive_words(output, pair.box(pair.me()).words[epoch % 2], input, count, flag);
 }
 
+template <bool Take>
 bool lines(pair& pair, const kernels& kernels, std::uint64_t epoch, const float* input,
            float* output, std::size_t count) {
+  line* arriving = pair.box(pair.me()).lines[epoch % 2];
   kernels.send_lines(pair.box(pair.other()).lines[epoch % 2], input, count, epoch);
-  return kernels.receive_lines(output, pair.box(pair.me()).lines[epoch % 2], input, count, epoch);
+  if (!kernels.receive_lines(output, arriving, input, count, epoch)) return false;
+  if (Take)
+    for (std::size_t i = 0; i * line::elements < count; ++i) arriving[i].flag = 0;
+  return true;
 }
 
-/// With Ahead the lines of the next call's slot are fetched for writing while this call's sum is
-/// taken: the peer has finished with them, since it is in this call.
-template <bool Ahead>
+template <bool Take>
 bool one_shot(pair& pair, const kernels& kernels, std::uint64_t epoch, const float* input,
               float* output, std::size_t count) {
   mailbox& theirs = pair.box(pair.other());
   mailbox& mine = pair.box(pair.me());
+  float* slot = mine.slot[epoch % 2];
   kernels.copy(theirs.slot[epoch % 2], input, count);
   raise(theirs.arrived[epoch % 2], epoch);
   if (!wait_for(mine.arrived[epoch % 2], epoch)) return false;
-  if (Ahead) {
-    const std::size_t next = (epoch + 1) % 2;
-    for (std::size_t i = 0; i < count; i += line_elements)
-      __builtin_prefetch(theirs.slot[next] + i, 1);
-    __builtin_prefetch(&theirs.arrived[next], 1);
-  }
-  kernels.add(output, input, mine.slot[epoch % 2], count);
+  kernels.add(output, input, slot, count);
+  if (Take)
+    for (std::size_t i = 0; i < count; i += line_elements) slot[i] = 0;
   return true;
 }
 
@@ -94,9 +97,10 @@ const std::vector<algorithm>& algorithms() {
   constexpr std::size_t largest = 1 << 30;
   static const std::vector<algorithm> all = {
       {"words", 8, 16 << 10, words},
-      {"lines", 8, 256 << 10, lines},
-      {"one_shot", 8, 512 << 10, one_shot<false>},
-      {"one_shot_ahead", 8, 8 << 10, one_shot<true>},
+      {"lines", 8, 64 << 10, lines<false>},
+      {"lines_take", 8, 64 << 10, lines<true>},
+      {"one_shot", 8, 64 << 10, one_shot<false>},
+      {"one_shot_take", 8, 64 << 10, one_shot<true>},
       {"pull", 8, largest, pull},
       {"two_shot", 8, largest, two_shot<false>},
       {"two_shot_streaming", 512 << 10, largest, two_shot<true>},

@@ -14,12 +14,15 @@ namespace bench::bare {
 ///     words     out: {4 data, 4 flag} words into the peer's mailbox    in: look at each word
 ///     lines     out: {56 data, 8 flag} lines                           in: look at each line
 ///     one_shot  out: copy into the peer's slot, one flag               in: one flag, add
-///               one_shot_ahead: and fetch the lines of the next call's slot meanwhile
 ///     pull      flag, out = my input + the peer's input, flag
 ///     two_shot  flag, my half of both outputs = sum of both inputs, flag
 ///
 /// The first three keep two mailboxes that alternate from call to call: a process enters call e + 1
 /// with everything of call e received, hence its peer has left call e - 1, whose mailbox is free.
+/// A receiver that writes to the lines that it has read (the _take variants, and every flag) takes
+/// them back into its own cache alone. Left as they are, they are in both caches, and the next
+/// write to them is an upgrade that has to invalidate the other copy: measured up to twice as slow.
+///
 /// The last two need the flag before, since they read the peer's input, and the flag after, since
 /// then the peer may change it.
 struct algorithm {
@@ -36,9 +39,10 @@ struct algorithm {
 /// The kernels that this processor can run, the baseline first.
 [[nodiscard]] std::vector<const kernels*> usable_kernels();
 
-/// Sets the peer's copy of a flag, and waits for mine.
+/// Sets the peer's copy of a flag.
 void raise(flag& theirs, std::uint64_t value);
-[[nodiscard]] bool wait_for(const flag& mine, std::uint64_t value);
+/// Waits for mine and takes its line back; false after ten seconds.
+[[nodiscard]] bool wait_for(flag& mine, std::uint64_t value);
 
 /// One algorithm with one instruction set: a contender of all_reduce_sweep.
 class contender {

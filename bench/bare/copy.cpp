@@ -106,6 +106,8 @@ void copier::payload_round_trips(std::uint64_t n, bool one_line) {
     if (pair_.me() == 0) send();
     require(spin_until([&] { return __atomic_load_n(signal, __ATOMIC_ACQUIRE) == ping_epoch; }));
     value = __atomic_load_n(payload, __ATOMIC_RELAXED) + 1;
+    __atomic_store_n(payload, 0, __ATOMIC_RELAXED);  // takes the lines back: see all_reduce.hpp
+    mine.done.taken = ping_epoch;
     if (pair_.me() == 1) send();
   }
   if (pair_.me() == 0 && value != 2 * n)

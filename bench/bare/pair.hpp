@@ -14,13 +14,14 @@ namespace bench::bare {
 /// fetch lines in pairs.
 struct alignas(128) flag {
   std::uint64_t value;
+  std::uint64_t taken;  ///< written by the watcher, for nobody to read: see take_back
 };
 
 /// What each process writes for the other to see.
 struct mailbox {
   static constexpr std::size_t max_words = 4096;
-  static constexpr std::size_t max_lines = 8192;
-  static constexpr std::size_t max_slot = 512 << 10;
+  static constexpr std::size_t max_lines = 1280;
+  static constexpr std::size_t max_slot = 64 << 10;
 
   flag ping;
   flag ready;
