@@ -36,6 +36,10 @@ class all_reduce_sweep {
         n_pes_(contender.n_pes()) {
     if (n_pes_ > static_cast<int>(control_elements))
       throw std::runtime_error("the benchmark is for at most 64 processes");
+  }
+
+  /// Writes all of both buffers: once, before the first measurement on them.
+  void fill() {
     for (std::size_t i = 0; i < contender_.capacity(); ++i) contender_.input()[i] = base(pe_, i);
     for (std::size_t i = 0; i < contender_.capacity(); ++i) contender_.output()[i] = -1;
   }
@@ -140,16 +144,22 @@ class all_reduce_sweep {
   std::uint64_t call_ = 0;
 };
 
-/// Measures `variant` over the sizes and prints what it finds.
+/// Measures one size and prints what it finds.
+template <all_reduce_contender Contender>
+void measure_all_reduce(all_reduce_sweep<Contender>& sweep, int my_pe, const std::string& variant,
+                        std::size_t bytes, const options& options) {
+  const double us =
+      options.fresh ? sweep.time_fresh(bytes, options.measure) : sweep.time(bytes, options.measure);
+  if (my_pe == 0) report(options.fresh ? "all_reduce_fresh" : "all_reduce", variant, bytes, us);
+}
+
+/// Measures `variant` over the sizes.
 template <all_reduce_contender Contender>
 void sweep_all_reduce(Contender& contender, const std::string& variant, const options& options) {
   all_reduce_sweep<Contender> sweep(contender);
-  for (const std::size_t bytes : options.sizes()) {
-    const double us = options.fresh ? sweep.time_fresh(bytes, options.measure)
-                                    : sweep.time(bytes, options.measure);
-    if (contender.my_pe() == 0)
-      report(options.fresh ? "all_reduce_fresh" : "all_reduce", variant, bytes, us);
-  }
+  sweep.fill();
+  for (const std::size_t bytes : options.sizes())
+    measure_all_reduce(sweep, contender.my_pe(), variant, bytes, options);
 }
 
 }  // namespace bench

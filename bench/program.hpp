@@ -63,15 +63,6 @@ struct options {
       result.push_back(bytes);
     return result;
   }
-
-  /// The same, for the sizes from `least` to `most` alone.
-  [[nodiscard]] options within(std::size_t least, std::size_t most) const {
-    options result = *this;
-    result.listed.clear();
-    for (const std::size_t bytes : sizes())
-      if (bytes >= least && bytes <= most) result.listed.push_back(bytes);
-    return result;
-  }
 };
 
 /// One measured point; printed by PE 0.
