@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <sstream>
+
+#include "exact_inputs.hpp"
+#include "session.hpp"
+
+namespace perf {
+
+namespace {
+
+/// Memory for `bytes`: symmetric or the process's own.
+class buffer {
+ public:
+  buffer(const session& with, std::size_t bytes) : runtime_(with.runtime.handle()) {
+    if (with.chosen.private_buffers) {
+      own_.resize(bytes);
+    } else {
+      symmetric_ = with.runtime.malloc<std::byte>(bytes);
+    }
+  }
+  ~buffer() {
+    if (symmetric_) heddle_free(runtime_, symmetric_);
+  }
+  buffer(const buffer&) = delete;
+  buffer& operator=(const buffer&) = delete;
+
+  template <class T>
+  [[nodiscard]] T* as() {
+    return reinterpret_cast<T*>(symmetric_ ? symmetric_ : own_.data());
+  }
+
+ private:
+  heddle_runtime_t runtime_;
+  std::byte* symmetric_ = nullptr;
+  std::vector<std::byte> own_;
+};
+
+/// "two_shot simple, 1 channel ...": the first two words.
+void name_plan(const session& with, const void* input, const void* output, std::size_t count,
+               heddle_type_t type, heddle_op_t op, row& measured) {
+  char text[512];
+  heddle::detail::check(heddle_all_reduce_plan(with.world.handle(), input, output, count, type, op,
+                                               text, sizeof text));
+  std::istringstream words(text);
+  words >> measured.algo >> measured.proto;
+  if (!measured.proto.empty() && measured.proto.back() == ',') measured.proto.pop_back();
+}
+
+template <class T>
+row measure_one(const session& with, heddle_op_t op, std::size_t count, T* input, T* output) {
+  const auto type = static_cast<heddle_type_t>(heddle::element_type<T>);
+  const exact_inputs<T> values(op, with.world.my_pe(), with.world.n_pes());
+  const auto reduce = [&] {
+    with.world.all_reduce(input, output, count, static_cast<heddle::op>(op));
+  };
+  row measured;
+  measured.collective = "all_reduce";
+  measured.bytes = count * sizeof(T);
+  measured.count = count;
+  measured.type = name_of(type);
+  measured.redop = name_of(op);
+  measured.in_place = input == output;
+  name_plan(with, input, output, count, type, op, measured);
+
+  std::size_t wrong = 0;
+  measured.latency_us = with.time_alone(
+      measured.bytes, [&](int call) { values.fill(input, count, call); }, reduce,
+      [&](int call) {
+        if (with.chosen.check) wrong += values.count_wrong(output, count, call);
+      });
+
+  int call = 1000;
+  values.fill(input, count, call);
+  measured.time_us = with.time_back_to_back([&](int calls) {
+    for (int i = 0; i < calls; ++i) {
+      // In place the input is the last result, and grows; out of place both ends change with each
+      // call.
+      if (input != output && count > 0) {
+        ++call;
+        values.fill(input, 1, call);
+        values.fill(input + count - 1, 1, call);
+      }
+      reduce();
+    }
+  });
+  if (with.chosen.check && input != output && count > 0) {
+    wrong += values.count_wrong(output, 1, call) + values.count_wrong(output + count - 1, 1, call);
+  }
+  const double n = with.world.n_pes();
+  measured.algbw = static_cast<double>(measured.bytes) / measured.time_us / 1e3;
+  measured.busbw = measured.algbw * 2 * (n - 1) / n;
+  if (with.chosen.check) measured.wrong = with.total(wrong);
+  return measured;
+}
+
+template <class T>
+void measure_type(const session& with, std::size_t bytes, heddle_op_t op, buffer& in, buffer& out) {
+  const std::size_t count = bytes / sizeof(T);
+  with.out.progress(fmt::format("all_reduce of {} bytes, {}, {}", count * sizeof(T),
+                                name_of(static_cast<heddle_type_t>(heddle::element_type<T>)),
+                                name_of(op)));
+  const auto apart = measure_one<T>(with, op, count, in.as<T>(), out.as<T>());
+  with.out.add({apart, measure_one<T>(with, op, count, in.as<T>(), in.as<T>())});
+}
+
+}  // namespace
+
+void measure_all_reduce(const session& with) {
+  buffer in(with, with.chosen.max_bytes + 16);
+  buffer out(with, with.chosen.max_bytes + 16);
+  for (const heddle_type_t type : with.chosen.types)
+    for (const heddle_op_t op : with.chosen.reductions)
+      for (const std::size_t bytes : with.chosen.sizes()) switch (type) {
+          case HEDDLE_INT32:
+            measure_type<std::int32_t>(with, bytes, op, in, out);
+            break;
+          case HEDDLE_INT64:
+            measure_type<std::int64_t>(with, bytes, op, in, out);
+            break;
+          case HEDDLE_FLOAT16:
+            measure_type<heddle::f16>(with, bytes, op, in, out);
+            break;
+          case HEDDLE_BFLOAT16:
+            measure_type<heddle::bf16>(with, bytes, op, in, out);
+            break;
+          case HEDDLE_FLOAT32:
+            measure_type<float>(with, bytes, op, in, out);
+            break;
+          case HEDDLE_FLOAT64:
+            measure_type<double>(with, bytes, op, in, out);
+            break;
+        }
+}
+
+}  // namespace perf

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/heddle.h>
+
+#include <cstddef>
+#include <cstring>
+#include <heddle/device/types.hpp>
+#include <vector>
+
+namespace perf {
+
+/// Inputs whose reduction is exact in any type and any order, hence known bit by bit: small
+/// integers for sum, min and max, a sum that the PEs divide for avg, few twos for prod. They repeat
+/// with a prime period and move on with each call, so that what is left of an earlier call does not
+/// pass.
+template <class T>
+class exact_inputs {
+ public:
+  exact_inputs(heddle_op_t op, int my_pe, int n_pes) {
+    for (std::size_t k = 0; k < period; ++k) {
+      input_.push_back(convert(integer(op, my_pe, n_pes, k)));
+      int result = integer(op, 0, n_pes, k);
+      for (int pe = 1; pe < n_pes; ++pe) result = combine(op, result, integer(op, pe, n_pes, k));
+      expected_.push_back(convert(op == HEDDLE_AVG ? result / n_pes : result));
+    }
+  }
+
+  void fill(T* input, std::size_t count, int call) const {
+    for (std::size_t i = 0, k = start(call); i < count; k = 0) {
+      const std::size_t run = count - i < period - k ? count - i : period - k;
+      std::memcpy(input + i, &input_[k], run * sizeof(T));
+      i += run;
+    }
+  }
+
+  [[nodiscard]] std::size_t count_wrong(const T* output, std::size_t count, int call) const {
+    std::size_t wrong = 0;
+    for (std::size_t i = 0, k = start(call); i < count; k = 0) {
+      const std::size_t run = count - i < period - k ? count - i : period - k;
+      if (std::memcmp(output + i, &expected_[k], run * sizeof(T)) != 0)
+        for (std::size_t j = 0; j < run; ++j)
+          wrong += std::memcmp(output + i + j, &expected_[k + j], sizeof(T)) != 0;
+      i += run;
+    }
+    return wrong;
+  }
+
+ private:
+  static constexpr std::size_t period = 8191;
+
+  static std::size_t start(int call) { return static_cast<std::size_t>(call) * 977 % period; }
+
+  static int integer(heddle_op_t op, int pe, int n_pes, std::size_t k) {
+    const auto mixed = static_cast<int>((k * 31 + static_cast<std::size_t>(pe) * 17) % 29);
+    switch (op) {
+      case HEDDLE_SUM:
+        return mixed % (n_pes > 8 ? 2 : 16);
+      case HEDDLE_PROD:
+        return pe < 4 && mixed % 3 == 0 ? 2 : 1;
+      case HEDDLE_AVG: {
+        if (pe > 0) return mixed % (n_pes > 8 ? 2 : 16);
+        int rest = 0;
+        for (int other = 1; other < n_pes; ++other) rest += integer(op, other, n_pes, k);
+        return (n_pes - rest % n_pes) % n_pes;
+      }
+      case HEDDLE_MIN:
+      case HEDDLE_MAX:
+        break;
+    }
+    return mixed - 14;
+  }
+  static int combine(heddle_op_t op, int a, int b) {
+    switch (op) {
+      case HEDDLE_PROD:
+        return a * b;
+      case HEDDLE_MIN:
+        return a < b ? a : b;
+      case HEDDLE_MAX:
+        return a > b ? a : b;
+      default:
+        return a + b;
+    }
+  }
+  static T convert(int value) {
+    if constexpr (std::is_same_v<T, heddle::f16>) {
+      return heddle::to_f16(static_cast<float>(value));
+    } else if constexpr (std::is_same_v<T, heddle::bf16>) {
+      return heddle::to_bf16(static_cast<float>(value));
+    } else {
+      return static_cast<T>(value);
+    }
+  }
+
+  std::vector<T> input_;
+  std::vector<T> expected_;
+};
+
+}  // namespace perf

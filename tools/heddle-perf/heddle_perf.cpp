@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include <fmt/format.h>
+
+#include <atomic>
+
+#include "session.hpp"
+
+namespace {
+
+/// True if nothing was wrong.
+bool measure(const perf::options& chosen, const heddle::runtime& runtime) {
+  const auto world = runtime.world();
+  perf::report out(chosen, world.my_pe() == 0, world.n_pes());
+  const perf::session with{chosen, runtime, world, out};
+  out.start();
+  if (chosen.operation == "all_reduce") perf::measure_all_reduce(with);
+  if (chosen.operation == "put") perf::measure_put(with);
+  if (chosen.operation == "get") perf::measure_get(with);
+  if (chosen.operation == "signal") perf::measure_signal(with);
+  if (chosen.operation == "atomic") perf::measure_atomic(with);
+  if (chosen.operation == "barrier") perf::measure_barrier(with);
+  return out.finish();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  perf::options chosen;
+  int status = 0;
+  if (!perf::parse_options(argc, argv, chosen, status)) return status;
+  try {
+    std::atomic<bool> right{true};
+    if (chosen.threads_as_pes > 0) {
+      heddle::run_as_threads(chosen.threads_as_pes, [&](heddle::runtime& runtime) {
+        if (!measure(chosen, runtime)) right = false;
+      });
+    } else {
+      right = measure(chosen, heddle::runtime());
+    }
+    return right ? 0 : 1;
+  } catch (const std::exception& failure) {
+    fmt::print(stderr, "heddle-perf: {}\n", failure.what());
+    return 1;
+  }
+}

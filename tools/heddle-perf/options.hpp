@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/heddle.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace perf {
+
+/// The command line: nccl-tests' letters where it has them.
+struct options {
+  std::string operation;
+  std::size_t min_bytes = 8;
+  std::size_t max_bytes = std::size_t{64} << 20;
+  std::size_t factor = 2;
+  std::size_t step_bytes = 0;  ///< instead of the factor, if not 0
+  int iterations = 0;          ///< calls of a batch; 0: as many as take about 2 ms
+  int warmup = 5;
+  std::vector<heddle_type_t> types = {HEDDLE_FLOAT32};
+  std::vector<heddle_op_t> reductions = {HEDDLE_SUM};
+  bool check = true;
+  int root = -1;
+  bool private_buffers = false;
+  int threads_as_pes = 0;
+  std::string json_file;
+  std::string command;  ///< as it was given, for the JSON
+
+  [[nodiscard]] std::vector<std::size_t> sizes() const;
+};
+
+/// Parses; on a mistake prints what is wrong and gives the status to exit with in `status`. True to
+/// go on.
+bool parse_options(int argc, char** argv, options& into, int& status);
+
+const char* name_of(heddle_type_t type);
+const char* name_of(heddle_op_t op);
+std::size_t bytes_of(heddle_type_t type);
+
+}  // namespace perf

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "report.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <ctime>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace perf {
+
+namespace {
+
+std::string wrong_text(const row& measured) {
+  return measured.wrong ? fmt::format("{}", *measured.wrong) : "N/A";
+}
+
+std::string host_name() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+}  // namespace
+
+report::report(const options& chosen, bool speaks, int n_pes)
+    : chosen_(chosen), speaks_(speaks), n_pes_(n_pes) {}
+
+void report::start() {
+  if (!speaks_) return;
+  fmt::print("# heddle-perf {}, {} PEs, {} buffers\n", chosen_.operation, n_pes_,
+             chosen_.private_buffers ? "private" : "symmetric");
+  if (chosen_.root >= 0) fmt::print("# -r {}: no operation here has a root\n", chosen_.root);
+  fmt::print(
+      "# time: of a call, back to back; latency: of a call by itself after a barrier; the slowest "
+      "PE's "
+      "medians\n#\n");
+  const bool both = chosen_.operation == "all_reduce";
+  fmt::print("#{:>59}{:>46}\n", both ? "out-of-place" : "", both ? "in-place" : "");
+  const auto columns =
+      fmt::format("{:>10}{:>10}{:>9}{:>9}{:>7}", "time", "latency", "algbw", "busbw", "#wrong");
+  fmt::print("#{:>11}{:>12}{:>9}{:>7}{}{}\n", "size", "count", "type", "redop", columns,
+             both ? " " + columns : "");
+  const auto units =
+      fmt::format("{:>10}{:>10}{:>9}{:>9}{:>7}", "(us)", "(us)", "(GB/s)", "(GB/s)", "");
+  fmt::print("#{:>11}{:>12}{:>9}{:>7}{}{}\n", "(B)", "(elements)", "", "", units,
+             both ? " " + units : "");
+}
+
+void report::progress(const std::string& what) const {
+  if (speaks_ && ::isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[Kmeasuring {} ...\r", what);
+}
+
+void report::add(const std::vector<row>& line) {
+  rows_.insert(rows_.end(), line.begin(), line.end());
+  if (!speaks_) return;
+  if (::isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K");
+  const auto& first = line.front();
+  fmt::print("{:>12}{:>12}{:>9}{:>7}", first.bytes, first.count, first.type, first.redop);
+  for (std::size_t i = 0; i < line.size(); ++i)
+    fmt::print("{}{:>10.3f}{:>10.3f}{:>9.3f}{:>9.3f}{:>7}", i ? " " : "", line[i].time_us,
+               line[i].latency_us, line[i].algbw, line[i].busbw, wrong_text(line[i]));
+  fmt::print("\n");
+  std::fflush(stdout);
+}
+
+bool report::finish() {
+  std::size_t wrong = 0;
+  double bandwidth = 0;
+  bool checked = false;
+  for (const auto& measured : rows_) {
+    wrong += measured.wrong.value_or(0);
+    checked |= measured.wrong.has_value();
+    bandwidth += measured.busbw;
+  }
+  if (speaks_) {
+    fmt::print("# Out of bounds values : {} {}\n", wrong,
+               wrong     ? "FAILED"
+               : checked ? "OK"
+                         : "(not checked)");
+    fmt::print("# Avg bus bandwidth    : {:.4f}\n",
+               rows_.empty() ? 0.0 : bandwidth / static_cast<double>(rows_.size()));
+    if (!chosen_.json_file.empty()) write_json();
+  }
+  return wrong == 0;
+}
+
+void report::write_json() const {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+  heddle_get_version(&major, &minor, &patch);
+  nlohmann::ordered_json all = {
+      {"version", fmt::format("{}.{}.{}", major, minor, patch)},
+      {"n_pes", n_pes_},
+      {"host", host_name()},
+      {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
+      {"command", chosen_.command},
+      {"rows", nlohmann::ordered_json::array()}};
+  for (const auto& measured : rows_)
+    all["rows"].push_back(
+        {{"collective", measured.collective},
+         {"bytes", measured.bytes},
+         {"count", measured.count},
+         {"type", measured.type},
+         {"redop", measured.redop},
+         {"in_place", measured.in_place},
+         {"algo", measured.algo},
+         {"proto", measured.proto},
+         {"time_us", measured.time_us},
+         {"latency_us", measured.latency_us},
+         {"algbw", measured.algbw},
+         {"busbw", measured.busbw},
+         {"wrong", measured.wrong ? nlohmann::ordered_json(*measured.wrong) : nullptr}});
+  std::ofstream file(chosen_.json_file);
+  file << all.dump(2) << '\n';
+  if (!file) throw std::runtime_error("cannot write " + chosen_.json_file);
+}
+
+}  // namespace perf
