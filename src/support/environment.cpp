@@ -207,7 +207,7 @@ environment environment::from_process() {
   }
   if (!problems.empty())
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "the environment has variables that heddle cannot take (heddle-info lists all):{}",
+                "the environment has variables that heddle cannot take (heddle-info --no-job lists all):{}",
                 problems);
   return result;
 }
