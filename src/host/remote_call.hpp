@@ -17,6 +17,7 @@ namespace heddle {
 inline heddle_team& checked_team(heddle_team_t team, const char* function) {
   if (!team) throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: team is NULL", function);
   team->require_reachable(function);
+  team->check();
   return *team;
 }
 

@@ -1,0 +1,320 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <heddle/device/launch.hpp>
+#include <heddle/heddle.hpp>
+#include <limits>
+#include <string>
+#include <thread>
+
+// Every mistake is an error that says what was asked, what was found and what to do, and changes
+// nothing.
+
+namespace {
+
+using heddle::run_as_threads;
+using heddle::runtime;
+
+/// The status and the message of a C call.
+struct outcome {
+  heddle_status_t status;
+  std::string text;
+};
+outcome of(heddle_status_t status) { return {status, status ? heddle_last_error() : ""}; }
+
+void check_error(const outcome& got, heddle_status_t status,
+                 std::initializer_list<const char*> parts) {
+  CHECK(got.status == status);
+  for (const char* part : parts) {
+    CAPTURE(got.text);
+    CHECK(got.text.find(part) != std::string::npos);
+  }
+}
+
+struct environment_variable {
+  environment_variable(const char* name, const char* value) : name_(name) {
+    ::setenv(name, value, 1);
+  }
+  ~environment_variable() { ::unsetenv(name_); }
+  const char* name_;
+};
+
+constexpr auto invalid = HEDDLE_ERROR_INVALID_ARGUMENT;
+
+}  // namespace
+
+TEST_CASE("one PE alone, without a launcher, is a job of one") {
+  const runtime self;
+  CHECK(self.n_pes() == 1);
+  float value = 3;
+  self.world().all_reduce(&value, &value, 1, heddle::op::sum);
+  CHECK(value == 3);
+}
+
+TEST_CASE("NULL handles and results are errors") {
+  check_error(of(heddle_init(nullptr)), invalid, {"heddle_init", "runtime is NULL"});
+  check_error(of(heddle_finalize(nullptr)), invalid, {"heddle_finalize", "NULL"});
+  check_error(of(heddle_my_pe(nullptr, nullptr)), invalid, {"NULL"});
+  check_error(of(heddle_barrier(nullptr)), invalid, {"heddle_barrier", "team is NULL"});
+  check_error(
+      of(heddle_all_reduce(nullptr, nullptr, nullptr, 0, HEDDLE_FLOAT32, HEDDLE_SUM, nullptr)),
+      invalid, {"heddle_all_reduce", "team is NULL"});
+  check_error(of(heddle_stream_destroy(nullptr)), invalid, {"stream is NULL"});
+  check_error(of(heddle_event_synchronize(nullptr)), invalid, {"event is NULL"});
+  check_error(of(heddle_thread_job_create(nullptr, 2)), invalid, {"job is NULL"});
+  CHECK(heddle_get_version(nullptr, nullptr, nullptr) == invalid);
+}
+
+TEST_CASE("one-sided calls check their arguments before anything is sent") {
+  run_as_threads(2, [](runtime& self) {
+    const auto team = self.world().handle();
+    auto* symmetric = self.calloc<std::uint64_t>(16);
+    std::uint64_t own[16] = {};
+    check_error(of(heddle_put(team, own, own, 8, 1)), invalid,
+                {"heddle_put", "dst", "not symmetric", "heddle_malloc"});
+    check_error(of(heddle_get(team, own, own, 8, 1)), invalid,
+                {"heddle_get", "src", "not symmetric"});
+    check_error(of(heddle_put(team, symmetric, own, 8, 2)), invalid, {"PE 2", "2 PEs", "world"});
+    check_error(of(heddle_put(team, symmetric, own, 8, -1)), invalid, {"PE -1"});
+    check_error(of(heddle_put(team, symmetric, nullptr, 8, 1)), invalid,
+                {"src is NULL", "8 bytes"});
+    CHECK(heddle_put(team, nullptr, nullptr, 0, 1) == HEDDLE_SUCCESS);
+    check_error(of(heddle_put(team, symmetric, own, std::size_t{1} << 60, 1)), invalid,
+                {"not symmetric"});
+    check_error(of(heddle_put_signal(team, symmetric, own, 8, own, 1, HEDDLE_SIGNAL_SET, 1)),
+                invalid, {"signal", "not symmetric"});
+    auto* odd = reinterpret_cast<std::uint64_t*>(reinterpret_cast<char*>(symmetric) + 4);
+    check_error(of(heddle_signal(team, odd, 1, HEDDLE_SIGNAL_SET, 1)), invalid, {"aligned to 8"});
+    check_error(of(heddle_signal(team, symmetric, 1, static_cast<heddle_signal_op_t>(9), 1)),
+                invalid, {"9 is not a heddle_signal_op_t"});
+    check_error(of(heddle_signal_wait(team, symmetric, static_cast<heddle_cmp_t>(77), 0)), invalid,
+                {"77 is not a heddle_cmp_t"});
+    check_error(of(heddle_signal_test(team, symmetric, HEDDLE_CMP_EQ, 0, nullptr)), invalid,
+                {"satisfied is NULL"});
+    check_error(of(heddle_atomic(team, symmetric, 2, HEDDLE_ATOMIC_ADD, 1, 0, nullptr, 1)), invalid,
+                {"2 bytes", "4 or 8"});
+    check_error(of(heddle_atomic(team, symmetric, 8, static_cast<heddle_atomic_op_t>(50), 1, 0,
+                                 nullptr, 1)),
+                invalid, {"50 is not"});
+    void* pointer = nullptr;
+    check_error(of(heddle_ptr(self.handle(), own, 0, &pointer)), invalid, {"not symmetric"});
+    check_error(of(heddle_ptr(self.handle(), symmetric, 5, &pointer)), invalid, {"PE 5", "2 PEs"});
+    self.world().barrier();
+  });
+}
+
+TEST_CASE("AllReduce checks its arguments") {
+  run_as_threads(2, [](runtime& self) {
+    const auto team = self.world().handle();
+    float data[16] = {};
+    const auto reduce = [&](const void* in, void* out, std::size_t count, int type, int op) {
+      return of(heddle_all_reduce(team, in, out, count, static_cast<heddle_type_t>(type),
+                                  static_cast<heddle_op_t>(op), nullptr));
+    };
+    check_error(reduce(data, data, 4, 99, HEDDLE_SUM), invalid, {"99 is not a heddle_type_t"});
+    check_error(reduce(data, data, 4, HEDDLE_FLOAT32, -3), invalid, {"-3 is not a heddle_op_t"});
+    check_error(reduce(nullptr, data, 4, HEDDLE_FLOAT32, HEDDLE_SUM), invalid,
+                {"input is NULL", "4"});
+    check_error(reduce(data, nullptr, 4, HEDDLE_FLOAT32, HEDDLE_SUM), invalid, {"output is NULL"});
+    check_error(reduce(data, data + 2, 4, HEDDLE_FLOAT32, HEDDLE_SUM), invalid,
+                {"overlap", "in place"});
+    check_error(
+        reduce(data, data, std::numeric_limits<std::size_t>::max() / 2, HEDDLE_FLOAT32, HEDDLE_SUM),
+        invalid, {"more than an address"});
+    check_error(reduce(reinterpret_cast<char*>(data) + 1, data + 8, 2, HEDDLE_FLOAT32, HEDDLE_SUM),
+                invalid, {"aligned"});
+    CHECK(reduce(nullptr, nullptr, 0, HEDDLE_FLOAT32, HEDDLE_SUM).status == HEDDLE_SUCCESS);
+    char text[8];
+    CHECK(heddle_all_reduce_plan(team, data, data, 4, HEDDLE_FLOAT32, HEDDLE_SUM, text,
+                                 sizeof text) == HEDDLE_SUCCESS);
+    CHECK(std::string(text) == "one_sho");
+  });
+}
+
+TEST_CASE("teams check their arguments, and a PE outside has none") {
+  run_as_threads(3, [](runtime& self) {
+    const auto world = self.world();
+    heddle_team_t made = nullptr;
+    for (auto [start, stride, size] :
+         {std::array{0, 1, 4}, {-1, 1, 1}, {0, 0, 2}, {2, 1, 2}, {0, -1, 2}, {0, 1, 0}})
+      check_error(of(heddle_team_split_strided(world.handle(), start, stride, size, &made)),
+                  invalid, {"start", "3 PEs of team world"});
+    check_error(of(heddle_team_split_color(world.handle(), -2, 0, &made)), invalid, {"colour -2"});
+    check_error(of(heddle_team_destroy(world.handle())), HEDDLE_ERROR_INVALID_USAGE,
+                {"world", "belongs to the runtime"});
+    int translated = 0;
+    check_error(of(heddle_team_translate(world.handle(), 3, world.handle(), &translated)), invalid,
+                {"PE 3"});
+    const auto pair = world.split_strided(0, 2, 2);
+    CHECK(static_cast<bool>(pair) == (self.my_pe() != 1));
+    if (!pair) check_error(of(heddle_barrier(pair.handle())), invalid, {"team is NULL"});
+    heddle::team_ref ref;
+    check_error(of(heddle_team_get_ref(world.handle(), &ref, sizeof ref, 999)),
+                HEDDLE_ERROR_INVALID_USAGE, {"layout 999", "same heddle"});
+  });
+}
+
+TEST_CASE("mismatched arguments of a split are told on every PE") {
+  run_as_threads(2, [](runtime& self) {
+    heddle_team_t made = nullptr;
+    check_error(of(heddle_team_split_strided(self.world().handle(), self.my_pe(), 1, 1, &made)),
+                HEDDLE_ERROR_MISMATCH, {"PE 1", "start 1", "PE 0 gave start 0"});
+    self.world().barrier();
+  });
+}
+
+TEST_CASE("the heap's mistakes are told, and it stays usable") {
+  environment_variable size("HEDDLE_HEAP_SIZE", "8M");
+  run_as_threads(2, [](runtime& self) {
+    void* pointer = nullptr;
+    check_error(of(heddle_malloc(self.handle(), 64 << 20, &pointer)), HEDDLE_ERROR_OUT_OF_MEMORY,
+                {"67108864", "8 MiB free", "largest block 8 MiB", "HEDDLE_HEAP_SIZE"});
+    check_error(of(heddle_align(self.handle(), 48, 64, &pointer)), invalid, {"48", "power of two"});
+    check_error(of(heddle_align(self.handle(), 4 << 20, 64, &pointer)), invalid, {"4194304"});
+    check_error(of(heddle_calloc(self.handle(), SIZE_MAX / 2, 16, &pointer)), invalid,
+                {"more than an address"});
+    CHECK(heddle_malloc(self.handle(), 0, &pointer) == HEDDLE_SUCCESS);
+    CHECK(pointer == nullptr);
+    CHECK(heddle_free(self.handle(), nullptr) == HEDDLE_SUCCESS);
+    auto* block = self.malloc<char>(100);
+    check_error(of(heddle_free(self.handle(), block + 8)), invalid,
+                {"8 bytes inside the block of 100 bytes"});
+    int own = 0;
+    check_error(of(heddle_free(self.handle(), &own)), invalid, {"not in this PE's heap"});
+    self.free(block);
+    check_error(of(heddle_free(self.handle(), block)), HEDDLE_ERROR_INVALID_USAGE,
+                {"freed before"});
+    auto* big = self.malloc<char>(7 << 20);
+    self.free(big);
+    check_error(of(heddle_register(self.handle(), &own, 4, &pointer)), invalid, {"page size"});
+    check_error(of(heddle_unregister(self.handle(), &own)), invalid,
+                {"not the start of a registered"});
+    self.world().barrier();
+  });
+}
+
+TEST_CASE("HEDDLE_CHECK=1 names the PE that calls differently, and nothing is corrupted") {
+  environment_variable check("HEDDLE_CHECK", "1");
+  run_as_threads(3, [](runtime& self) {
+    void* pointer = nullptr;
+    const std::size_t bytes = self.my_pe() == 2 ? 200 : 100;
+    check_error(of(heddle_malloc(self.handle(), bytes, &pointer)), HEDDLE_ERROR_MISMATCH,
+                {"PE 2 made heddle_malloc(200)", "PE 0 made heddle_malloc(100)"});
+    auto* good = self.malloc<float>(50);
+    check_error(of(heddle_all_reduce(self.world().handle(), good, good, self.my_pe() == 1 ? 40 : 50,
+                                     HEDDLE_FLOAT32, HEDDLE_SUM, nullptr)),
+                HEDDLE_ERROR_MISMATCH, {"PE 1 gave count 40", "PE 0 gave count 50"});
+    self.world().all_reduce(good, good, 50, heddle::op::max);
+    self.free(good);
+  });
+}
+
+TEST_CASE("unknown variables and bad values are errors at init, with the nearest valid name") {
+  heddle_runtime_t never = nullptr;
+  {
+    environment_variable wrong("HEDDLE_CHANELS", "2");
+    check_error(of(heddle_init(&never)), invalid, {"HEDDLE_CHANELS", "nearest is HEDDLE_CHANNELS"});
+  }
+  for (auto [name, value, says] :
+       {std::array{"HEDDLE_ALGO", "rings", "one_shot, two_shot, ring, tree"},
+        {"HEDDLE_TIMEOUT", "-1", "seconds"},
+        {"HEDDLE_HEAP_SIZE", "lots", "512M"},
+        {"HEDDLE_EPOCH_BITS", "4", "8 to 32"},
+        {"HEDDLE_CHECK", "yes", "0 or 1"},
+        {"HEDDLE_DEBUG_SUBSYS", "coil", "coll"}}) {
+    environment_variable wrong(name, value);
+    check_error(of(heddle_init(&never)), invalid, {name, value, says});
+  }
+  environment_variable algo("HEDDLE_ALGO", "two_shot");
+  environment_variable proto("HEDDLE_PROTO", "ll");
+  run_as_threads(2, [](runtime& self) {
+    float x = 1;
+    check_error(of(heddle_all_reduce(self.world().handle(), &x, &x, 1, HEDDLE_FLOAT32, HEDDLE_SUM,
+                                     nullptr)),
+                invalid, {"two_shot", "simple"});
+  });
+}
+
+TEST_CASE("launches that cannot run are refused, with the limit") {
+  const runtime self;
+  const auto kernel = [](auto&) {};
+  CHECK_THROWS_WITH_AS(heddle::launch(self.default_stream(), 0, 1, kernel),
+                       doctest::Contains("at least 1"), heddle::error);
+  CHECK_THROWS_WITH_AS(heddle::launch(self.default_stream(), 1000, 1000, kernel),
+                       doctest::Contains("at most 1024"), heddle::error);
+  check_error(of(heddle_launch(self.handle(), nullptr, 1, 1, nullptr, nullptr, 0)), invalid,
+              {"entry is NULL"});
+  const auto queue = self.create_stream();
+  heddle::launch(queue, 1000, 1000, kernel);
+  CHECK_THROWS_WITH_AS(queue.synchronize(), doctest::Contains("at most 1024"), heddle::error);
+  queue.synchronize();  // told once
+}
+
+TEST_CASE("a wait past its deadline names the PE, the operation, the word and the culprit") {
+  environment_variable timeout("HEDDLE_TIMEOUT", "0.3");
+  std::array<outcome, 3> got;
+  run_as_threads(3, [&](runtime& self) {
+    const auto world = self.world();
+    float x = 1;
+    // PE 2 does not come; the others wait for it, and each says so.
+    if (self.my_pe() < 2)
+      got[static_cast<std::size_t>(self.my_pe())] =
+          of(heddle_all_reduce(world.handle(), &x, &x, 1, HEDDLE_FLOAT32, HEDDLE_SUM, nullptr));
+    else
+      std::this_thread::sleep_for(std::chrono::milliseconds(900));
+    const auto after = of(heddle_barrier(world.handle()));
+    CHECK((after.status == HEDDLE_ERROR_TIMEOUT || after.status == HEDDLE_ERROR_ABORTED));
+  });
+  bool timed_out = false;
+  for (int pe = 0; pe < 2; ++pe) {
+    const auto& of_pe = got[static_cast<std::size_t>(pe)];
+    CAPTURE(of_pe.text);
+    CHECK((of_pe.status == HEDDLE_ERROR_TIMEOUT || of_pe.status == HEDDLE_ERROR_ABORTED));
+    CHECK(of_pe.text.find("for PE 2 in all_reduce") != std::string::npos);
+    CHECK(of_pe.text.find("PE 2 is not waiting in this team") != std::string::npos);
+    CHECK(of_pe.text.find("HEDDLE_TIMEOUT") != std::string::npos);
+    timed_out |= of_pe.status == HEDDLE_ERROR_TIMEOUT;
+  }
+  CHECK(timed_out);
+}
+
+TEST_CASE("a team aborted by a PE ends the others' waits with its reason; other teams go on") {
+  run_as_threads(2, [](runtime& self) {
+    const auto world = self.world();
+    const auto both = world.split_strided(0, 1, 2);
+    auto* flag = self.calloc<heddle::signal>(1);
+    if (self.my_pe() == 0) {
+      both.abort("the input file is broken");
+    } else {
+      check_error(of(heddle_signal_wait(both.handle(), flag, HEDDLE_CMP_EQ, 1)),
+                  HEDDLE_ERROR_ABORTED, {"PE 0 aborted team", "the input file is broken"});
+    }
+    check_error(of(heddle_team_status(both.handle())), HEDDLE_ERROR_ABORTED,
+                {"the input file is broken"});
+    world.barrier();
+    CHECK(heddle_team_status(world.handle()) == HEDDLE_SUCCESS);
+  });
+}
+
+TEST_CASE("an exception on one PE ends the others' waits with its number") {
+  const auto start = std::chrono::steady_clock::now();
+  std::array<outcome, 3> got;
+  CHECK_THROWS_WITH_AS(
+      run_as_threads(3,
+                     [&](runtime& self) {
+                       float x = 1;
+                       if (self.my_pe() == 1) throw std::runtime_error("PE 1 has had enough");
+                       got[static_cast<std::size_t>(self.my_pe())] = of(heddle_all_reduce(
+                           self.world().handle(), &x, &x, 1, HEDDLE_FLOAT32, HEDDLE_SUM, nullptr));
+                     }),
+      "PE 1 has had enough", std::runtime_error);
+  for (int pe : {0, 2})
+    check_error(got[static_cast<std::size_t>(pe)], HEDDLE_ERROR_PEER_LOST,
+                {"PE 1 of team world", "is lost"});
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+}
