@@ -68,7 +68,7 @@ class all_reduce_sweep {
             contender_.all_reduce(input, output, count);
           }
         },
-        [&](double x) { return agree(x); }, effort);
+        [&](double x) { return agree(x); }, effort.for_size(bytes));
     verify_ends(count);
     verify_sample(count);
     contender_.input()[0] = base(pe_, 0);

@@ -28,9 +28,9 @@ void sweep_puts(Contender& contender, const std::string& variant, const options&
         [&](std::uint64_t n) {
           if (contender.my_pe() == 0) contender.puts(bytes, n);
         },
-        agree, options.measure);
+        agree, options.measure.for_size(bytes));
     const double both_ways = time_per_iteration([&](std::uint64_t n) { contender.puts(bytes, n); },
-                                                agree, options.measure);
+                                                agree, options.measure.for_size(bytes));
     contender.verify(bytes);
     if (contender.my_pe() != 0) continue;
     report("put_one_way", variant, bytes, one_way);

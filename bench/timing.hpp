@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -28,6 +29,15 @@ struct effort {
   double batch_us = 1500;
   int batches = 5;
   std::uint64_t max_iterations = 20'000;
+  double warm_up_us = 0;
+
+  /// The same, for a point of so many bytes. Arrays that about fill a cache take some hundred
+  /// passes until what stays in it has settled: at 8 MiB the first are slower by half.
+  [[nodiscard]] effort for_size(std::size_t bytes) const {
+    effort result = *this;
+    if (bytes >= std::size_t{1} << 20) result.warm_up_us = 40 * batch_us;
+    return result;
+  }
 };
 
 /// Microseconds that one iteration takes: the median over batches of the slowest process.
@@ -49,9 +59,13 @@ double time_per_iteration(Run run, Agree agree, const effort& effort) {
     iterations *= 8;
     elapsed = batch(iterations);
   }
-  const double wanted = effort.batch_us / elapsed * static_cast<double>(iterations);
-  iterations = static_cast<std::uint64_t>(
-      std::clamp(wanted, 1.0, static_cast<double>(effort.max_iterations)));
+  const double each = elapsed / static_cast<double>(iterations);
+  const auto lasting = [&](double us) {
+    return static_cast<std::uint64_t>(
+        std::clamp(us / each, 1.0, static_cast<double>(effort.max_iterations)));
+  };
+  if (effort.warm_up_us > elapsed) batch(lasting(effort.warm_up_us));
+  iterations = lasting(effort.batch_us);
 
   std::vector<double> samples;
   for (int i = 0; i < effort.batches; ++i)

@@ -85,7 +85,7 @@ def _sizes(*sizes: int) -> tuple[str, ...]:
 def blocks(bin_dir: Path, quick: bool) -> list[Block]:
     """Everything that `run.py` measures, in order."""
     to = Launchers(bin_dir)
-    rounds = 3 if quick else 9
+    rounds = 3 if quick else 7
 
     step = ("--step", "8", "--batches", "3") if quick else ()
     put_sizes = _sizes(*((8, 64 * KI, MI, 16 * MI) if quick else
