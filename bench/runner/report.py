@@ -8,7 +8,7 @@ import statistics
 
 from .contenders import Block
 from .measure import Results, Series
-from .rules import Verdict, human
+from .rules import Verdict, compare, human
 
 
 def table(head: list[str], rows: list[list[str]]) -> str:
@@ -40,8 +40,11 @@ def flags(block: dict[str, Series]) -> str:
         parts) + "." if parts else ""
 
 
-def _ratio(ours: float | None, theirs: float | None) -> str:
-    return "-" if ours is None or not theirs else f"{ours / theirs:.2f}"
+def _ratio(ours: Series, our_key: tuple[str, str], theirs: Series, their_key: tuple[str, str],
+           size: int) -> str:
+    """As the rules take it: the median over the rounds of the ratio within each."""
+    ratio = compare(ours, our_key, theirs, their_key, size)
+    return f"{ratio.of_rounds:.2f}" if ratio else "-"
 
 
 def put_section(block: dict[str, Series]) -> str:
@@ -67,10 +70,11 @@ def put_section(block: dict[str, Series]) -> str:
                      block["MPICH"].median(what, "MPI_Put", size)]
             cells = [bandwidth(size, t) for t in times] if size >= 64 * 1024 else [
                 microseconds(t) + " us" for t in times]
-            rows.append([human(size), best or "-", *cells, _ratio(times[1], times[0])])
+            rows.append([human(size), best or "-", *cells,
+                         _ratio(heddle, (what, "heddle"), copy, (what, best), size)])
         text.append(f"Put, {how}: microseconds below 64 KiB, then GB/s of each process.\n\n" + table(
             ["size", "best bare copy", "bare", "heddle", "Open MPI put + flush",
-             "MPICH put + flush", "time / bare"], rows))
+             "MPICH put + flush", "heddle time / bare"], rows))
     return "\n\n".join(text)
 
 
@@ -88,8 +92,9 @@ def all_reduce_section(block: dict[str, Series], what: str) -> str:
         rows.append([human(size), best or "-", microseconds(least),
                      microseconds(bare.median(what, two_shot, size)) if two_shot else "-",
                      *(microseconds(time[name]) for name in (*others, *extra)),
-                     _ratio(time["heddle"], least), _ratio(time["heddle"], time["Open MPI"]),
-                     _ratio(time["heddle"], time["MPICH"])])
+                     *(_ratio(block["heddle"], (what, "heddle"), series, (what, variant), size)
+                       for series, variant in ((bare, best), (block["Open MPI"], "MPI_Allreduce"),
+                                               (block["MPICH"], "MPI_Allreduce")))])
     return table(["size", "best bare", "bare, us", "bare two-shot", *others, *extra,
                   "heddle / bare", "/ Open MPI", "/ MPICH"], rows)
 
@@ -109,7 +114,9 @@ def crowded_section(block: dict[str, Series]) -> str:
     for size in sorted({s for series in block.values() for s in series.sizes("all_reduce")}):
         ours = block["heddle"].median("all_reduce", "heddle", size)
         theirs = block["Open MPI"].median("all_reduce", "MPI_Allreduce", size)
-        rows.append([human(size), microseconds(ours), microseconds(theirs), _ratio(ours, theirs)])
+        rows.append([human(size), microseconds(ours), microseconds(theirs),
+                     _ratio(block["heddle"], ("all_reduce", "heddle"), block["Open MPI"],
+                            ("all_reduce", "MPI_Allreduce"), size)])
     return table(["size", "heddle, us", "Open MPI --oversubscribe, us", "heddle / Open MPI"], rows)
 
 
@@ -154,8 +161,8 @@ def markdown(facts: dict[str, str], blocks: list[Block], results: Results,
         "Two processes, each bound to a processor of its own, unless a section says otherwise. "
         "The contenders of a section run one after the other, round after round; a number is the "
         "median over the rounds, each round's the median over batches of the slower process. "
-        "A verdict is decided by the median of the ratios within each round; the ratio of the "
-        "medians stands beside it. How to read the numbers: docs/performance.md.",
+        "A ratio in a table, and a verdict, is the median of the ratios within each round; in the "
+        "rules the ratio of the medians stands beside it. How to read the numbers: docs/performance.md.",
         table(["", ""], [[name, value] for name, value in facts.items()]),
         "## Speed rules",
         rules_table(verdicts),

@@ -85,6 +85,20 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(report.rules_table(verdicts).count("FAIL"), 12)
 
 
+class Tables(unittest.TestCase):
+    def test_show_the_ratio_of_the_rounds(self):
+        what = "all_reduce"
+        results = {
+            "bare": series(what, "two_shot avx2", 8, [1.0, 2.0, 4.0]),
+            "heddle": series(what, "heddle", 8, [2.0, 4.0, 4.0]),
+            "Open MPI": series(what, "MPI_Allreduce", 8, [8.0, 8.0, 8.0]),
+            "MPICH": Series(failures=["mpiexec.hydra is not installed"]),
+        }
+        row = report.all_reduce_section(results, what).splitlines()[2]
+        self.assertEqual(row, "| 8 B | two_shot avx2 | 2.000 | 2.000 | 4.000 | 8.000 | - "
+                         "| 2.00 | 0.50 | - |")
+
+
 class Runs(unittest.TestCase):
     def test_give_what_the_program_prints(self):
         objects, wall_us = measure.run_once(
