@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// What the device API becomes in PTX. The scopes must be .sys wherever another PE looks: no CPU test can tell.
+
+#include <heddle/device/ll.hpp>
+#include <heddle/device/team.hpp>
+
+using namespace heddle;
+
+// CHECK-LABEL: .entry put_block(
+// CHECK: ld{{.*}}.v2.{{[ub]}}64
+// CHECK: st{{.*}}.v2.{{[ub]}}64
+// CHECK: ret;
+extern "C" __global__ void put_block(team_ref team, float* dst, const float* src, size_t n) {
+  team.put(cuda_block{}, dst, src, n, 1);
+}
+
+// CHECK-LABEL: .entry set_signal(
+// CHECK: bar{{(rier)?}}.{{.*}}sync
+// CHECK-NOT: {{(gpu|cta)}}
+// CHECK: {{st.release.sys|fence.acq_rel.sys|fence.sc.sys}}
+// CHECK: ret;
+extern "C" __global__ void set_signal(team_ref team, heddle::signal* word) {
+  team.update_signal(cuda_block{}, word, 7, signal_op::set, 1);
+}
+
+// CHECK-LABEL: .entry add_signal(
+// CHECK: bar{{(rier)?}}.{{.*}}sync
+// CHECK: {{(atom|red)}}.add.release.sys.u64
+// CHECK: ret;
+extern "C" __global__ void add_signal(team_ref team, heddle::signal* word) {
+  team.update_signal(cuda_block{}, word, 7, signal_op::add, 1);
+}
+
+// CHECK-LABEL: .entry wait_for_signal(
+// CHECK: ld.acquire.sys.{{[ub]}}64
+// CHECK: ret;
+extern "C" __global__ void wait_for_signal(team_ref team, heddle::signal* word) {
+  team.wait_until(cuda_block{}, word, cmp::ge, heddle::signal{1});
+}
+
+// CHECK-LABEL: .entry fence_then_flag(
+// CHECK: fence.acq_rel.sys
+// CHECK: st.relaxed.sys.{{[ub]}}64
+// CHECK: ret;
+extern "C" __global__ void fence_then_flag(team_ref team, heddle::signal* word) {
+  team.fence();
+  team.p(word, heddle::signal{3}, 1);
+}
+
+// CHECK-LABEL: .entry quiet_all(
+// CHECK: fence.sc.sys
+// CHECK: ret;
+extern "C" __global__ void quiet_all(team_ref team) { team.quiet(); }
+
+// CHECK-LABEL: .entry fetch_add(
+// CHECK: atom.add.relaxed.sys.u64
+// CHECK: ret;
+extern "C" __global__ void fetch_add(team_ref team, uint64_t* word, uint64_t* old) {
+  *old = team.atomic_fetch_add(word, uint64_t{1}, 1);
+}
+
+// CHECK-LABEL: .entry ll_words(
+// CHECK: st.relaxed.sys.v4.u32
+// CHECK: ld.relaxed.sys.v4.u32
+// CHECK: ret;
+extern "C" __global__ void ll_words(ll_line* to, const ll_line* from, uint64_t* data) {
+  ll_store(to, 5, 1);
+  while (!ll_load(from, 1, *data)) {
+  }
+}
