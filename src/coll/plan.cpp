@@ -90,7 +90,7 @@ plan choose_all_reduce(const plan_question& question) {
   plan.threads = question.forced_threads > 0 ? question.forced_threads : 1;
   plan.streaming =
       plan.algo == algorithm::two_shot &&
-      2 * static_cast<std::size_t>(question.n_pes) * question.bytes >= question.cache_bytes;
+      2 * static_cast<std::size_t>(question.n_pes) * question.bytes > question.cache_bytes;
   return plan;
 }
 

@@ -9,6 +9,7 @@
 #include <exception>
 #include <numeric>
 
+#include "support/last_cache.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
 
@@ -50,8 +51,7 @@ heddle_runtime::heddle_runtime(const heddle::environment& environment,
   team_places_ =
       std::make_unique<heddle::team_memory_pool>(heap_->base(), environment_.max_teams, n_pes());
   const auto neighbours = pes_of_my_host(*bootstrap_);
-  const long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);
-  cache_bytes_ = cache > 0 ? static_cast<std::size_t>(cache) : std::size_t{32} << 20;
+  cache_bytes_ = heddle::last_cache_bytes();
   const bool oversubscribed =
       neighbours.size() > static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
   spin_ = environment_.spin >= 0 ? static_cast<std::uint32_t>(environment_.spin)

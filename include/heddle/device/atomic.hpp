@@ -70,4 +70,15 @@ inline constexpr memory_order ordered_by_fence = relaxed;
 inline constexpr memory_order ordered_by_fence = release;
 #endif
 
+/// What a reader does with a mailbox line when it has read it: it writes a word of the line that
+/// nobody reads, and so has the line for itself in its cache. The sender's next write then fetches
+/// the line from one place, where it would otherwise have to take it from two that share it: half
+/// the time of a small message between host processors. Nothing on CUDA, whose mailboxes are in
+/// memory or the shared second-level cache.
+HEDDLE_FN inline void take_back([[maybe_unused]] uint64_t* word) {
+#if !HEDDLE_ON_CUDA
+  *static_cast<volatile uint64_t*>(word) = 0;
+#endif
+}
+
 }  // namespace heddle

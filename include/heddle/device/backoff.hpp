@@ -23,6 +23,16 @@ HEDDLE_FN inline uint64_t clock_ns() {
 #endif
 }
 
+/// Tells the processor that this is a spin: leaves its units to the other thread of the core for a
+/// moment.
+HEDDLE_FN inline void pause_processor() {
+#if !HEDDLE_ON_CUDA && defined(__x86_64__)
+  _mm_pause();
+#elif !HEDDLE_ON_CUDA && defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
 /// The one spin policy: what a thread does between two looks at a word that has not changed yet.
 ///
 /// Host: `spin` times a processor pause, then it gives its time slice away, since the thread it
@@ -39,11 +49,7 @@ class backoff {
     if (polls_ > spin_) __nanosleep(polls_ < spin_ + 64 ? 32 : 1000);
 #else
     if (polls_ <= spin_) {
-#if defined(__x86_64__)
-      _mm_pause();
-#elif defined(__aarch64__)
-      asm volatile("yield");
-#endif
+      pause_processor();
     } else if (polls_ <= spin_ + yields_before_sleep) {
       std::this_thread::yield();
     } else {

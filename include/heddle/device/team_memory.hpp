@@ -28,9 +28,11 @@ struct wait_record {
   uint64_t waited_ns;
 };
 
-/// A word with a cache line to itself.
-struct alignas(cache_line) padded_word {
+/// A word that another PE writes, with cache lines to itself: two, since processors fetch them in
+/// pairs.
+struct alignas(2 * cache_line) mailbox_word {
   uint64_t value;
+  uint64_t taken;  ///< see take_back
 };
 
 /// One barrier of a team. `epoch` counts the barriers that this PE has entered, and lives here so
@@ -39,9 +41,9 @@ struct barrier_memory {
   static constexpr int max_direct = 16;  ///< up to so many PEs each tells every other
   static constexpr int max_rounds = 16;  ///< dissemination: 2^16 PEs
 
-  padded_word epoch;
-  padded_word arrived[max_direct];
-  padded_word round[max_rounds];
+  mailbox_word epoch;
+  mailbox_word arrived[max_direct];
+  mailbox_word round[max_rounds];
 };
 
 /// Why a team was aborted: the lower 8 bits of the abort word.

@@ -113,6 +113,14 @@ HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& team,
     with.add_destination(output);
     detail::reduce_copy<T, Op>(group, with.view(), n, {n_pes});
   }
+  group.sync();  // every thread has read the slots
+  for (int pe = group.rank(); pe < n_pes; pe += group.size()) {
+    if (pe == me) continue;
+    auto& slot = scratch.simple_slot(half, pe);
+    take_back(&slot.taken);
+    for (size_t at = 0; at < n * sizeof(T); at += cache_line)
+      take_back(reinterpret_cast<uint64_t*>(slot.data + at));
+  }
   if (group.rank() == 0) scratch.state().one_shot_simple = epoch;
   return arrived;
 }

@@ -38,11 +38,12 @@ HEDDLE_FN int two_shot_enter(G group, const team_ref& team, const channel_scratc
     store(&there->epoch, epoch, release);
   }
   for (int pe = group.rank(); pe < n_pes; pe += group.size()) {
-    const auto& from = scratch.arrival_of(pe);
+    auto& from = scratch.arrival_of(pe);
     arrived &= team.wait_by_thread(&from.epoch, cmp::ge, epoch, operation::all_reduce, pe) ==
                wait_status::ok;
     symmetric &= load(&from.input, relaxed) != channel_scratch::not_symmetric &&
                  load(&from.output, relaxed) != channel_scratch::not_symmetric;
+    take_back(&from.taken);
   }
   if (!group.all(arrived)) return -1;
   return group.all(symmetric) ? 1 : 0;

@@ -25,23 +25,25 @@ class channel_scratch {
   static constexpr int num_links = 7;
 
   /// Counters that live from call to call. Each counts the calls of one kind, the same on every PE.
-  struct alignas(cache_line) state_type {
+  struct alignas(2 * cache_line) state_type {
     uint64_t one_shot_ll;
     uint64_t one_shot_simple;
     uint64_t two_shot;
   };
 
   /// What a PE tells every other when it enters a two-shot AllReduce.
-  struct alignas(cache_line) arrival {
+  struct alignas(2 * cache_line) arrival {
     uint64_t epoch;  ///< written last (release)
     uint64_t input;  ///< offset in the heap, or `not_symmetric`
     uint64_t output;
     uint64_t bytes;
+    uint64_t taken;  ///< see take_back
   };
   static constexpr uint64_t not_symmetric = ~uint64_t{0};
 
-  struct alignas(cache_line) one_shot_slot {
+  struct alignas(2 * cache_line) one_shot_slot {
     uint64_t epoch;
+    uint64_t taken;  ///< see take_back
     alignas(cache_line) byte data[one_shot_capacity];
   };
 
@@ -78,9 +80,12 @@ class channel_scratch {
 
  private:
   HEDDLE_FN static constexpr size_t one_shot_pes(size_t n) { return n <= max_one_shot_pes ? n : 0; }
+  HEDDLE_FN static constexpr size_t aligned(size_t bytes) {
+    return (bytes + 2 * cache_line - 1) / (2 * cache_line) * (2 * cache_line);
+  }
   HEDDLE_FN static constexpr size_t ll_offset() { return sizeof(state_type); }
   HEDDLE_FN static constexpr size_t simple_offset(size_t n) {
-    return ll_offset() + 2 * one_shot_pes(n) * ll_capacity / 8 * sizeof(ll_line);
+    return aligned(ll_offset() + 2 * one_shot_pes(n) * ll_capacity / 8 * sizeof(ll_line));
   }
   HEDDLE_FN static constexpr size_t arrival_offset(size_t n) {
     return simple_offset(n) + 2 * one_shot_pes(n) * sizeof(one_shot_slot);
@@ -89,7 +94,7 @@ class channel_scratch {
     return arrival_offset(n) + n * sizeof(arrival);
   }
   HEDDLE_FN static constexpr size_t link_offset(size_t n) {
-    return staging_offset(n) + 2 * staging_capacity;
+    return aligned(staging_offset(n) + 2 * staging_capacity);
   }
 
   byte* base_;

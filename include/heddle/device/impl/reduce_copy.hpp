@@ -5,10 +5,6 @@
 #include <heddle/device/impl/copy.hpp>
 #include <heddle/device/reduction.hpp>
 
-#if !HEDDLE_ON_CUDA && defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 /// The leaf of all reductions: combines n elements of several sources, in order, and writes the
 /// result to several destinations. A destination may be one of the sources (the same elements); any
 /// other overlap is not allowed.
@@ -140,10 +136,84 @@ template <class T, class Op>
         _mm_load_si128(reinterpret_cast<const __m128i*>(static_cast<const byte*>(line) + part)));
 }
 
-/// Elements that reduce_blocks combines at a time: four lines, which stay in registers or nearly
-/// so, while the loops are long enough for the compiler to vectorise them rather than unroll them.
+/// Elements that the streaming loops combine at a time: four lines, long enough for the compiler to
+/// vectorise loops over them rather than unroll them.
 template <class T>
 inline constexpr size_t streaming_block = 4 * cache_line / sizeof(T);
+
+/// Types that are combined as they are stored can be combined a line at a time, as one vector
+/// value, which stays in registers from load to streaming store.
+template <class T, class Op>
+inline constexpr bool combines_lines = std::is_same_v<typename accumulator<T>::type, T> &&
+                                       (std::is_base_of_v<reduce_sum, Op> ||
+                                        std::is_same_v<Op, reduce_prod> ||
+                                        std::is_same_v<Op, reduce_min> ||
+                                        std::is_same_v<Op, reduce_max>);
+
+/// A vector register that every x86-64 has; what is written over it compiles to wider ones where
+/// that pays.
+template <class T>
+struct streaming_vector {
+  typedef T type __attribute__((vector_size(16)));
+  // Signed integers wrap: they are added and multiplied as unsigned.
+  using wrapping_element = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
+                                                       std::type_identity<T>>::type;
+  typedef wrapping_element wrapping __attribute__((vector_size(16)));
+
+  [[gnu::always_inline]] static type load(const T* from) {
+    return (type)_mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  }
+  [[gnu::always_inline]] static void stream(T* to, type value) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)value);
+  }
+  template <class Op>
+  [[gnu::always_inline]] static type combine(type a, type b) {
+    if constexpr (std::is_base_of_v<reduce_sum, Op>) return (type)((wrapping)a + (wrapping)b);
+    if constexpr (std::is_same_v<Op, reduce_prod>) return (type)((wrapping)a * (wrapping)b);
+    if constexpr (std::is_same_v<Op, reduce_min>) return ((b < a) | (b != b)) ? b : a;
+    if constexpr (std::is_same_v<Op, reduce_max>) return ((a < b) | (b != b)) ? b : a;
+  }
+  template <class Op>
+  [[gnu::always_inline]] static type finish(type a, finish_for finish) {
+    if constexpr (std::is_same_v<Op, reduce_avg>) {
+      return finish.n_pes ? a / static_cast<T>(finish.n_pes) : a;
+    } else {
+      return a;
+    }
+  }
+};
+
+/// [begin, end), whole lines, with streaming stores. The destinations begin a line at `begin`.
+/// Sources and Destinations fix their numbers, so that all addresses stay in registers; 0 is any
+/// number.
+template <class T, class Op, int Sources, int Destinations>
+[[gnu::always_inline]] inline void reduce_lines(const operands<T>& with, size_t begin, size_t end,
+                                                finish_for finish) {
+  using vector = streaming_vector<T>;
+  constexpr size_t width = 16 / sizeof(T);
+  constexpr size_t line = cache_line / sizeof(T);
+  const T* sources[Sources ? Sources : 1];
+  T* destinations[Destinations ? Destinations : 1];
+  for (int s = 0; s < Sources; ++s) sources[s] = with.sources[s];
+  for (int d = 0; d < Destinations; ++d) destinations[d] = with.destinations[d];
+  const int n_sources = Sources ? Sources : with.n_sources;
+  const int n_destinations = Destinations ? Destinations : with.n_destinations;
+  const T* const* from = Sources ? sources : with.sources;
+  T* const* to = Destinations ? destinations : with.destinations;
+  for (size_t at = begin; at < end; at += line) {
+    typename vector::type sum[line / width];
+    for (size_t v = 0; v < line / width; ++v) {
+      sum[v] = vector::load(from[0] + at + v * width);
+      for (int s = 1; s < n_sources; ++s)
+        sum[v] = vector::template combine<Op>(sum[v], vector::load(from[s] + at + v * width));
+      sum[v] = vector::template finish<Op>(sum[v], finish);
+    }
+    for (int d = 0; d < n_destinations; ++d)
+      for (size_t v = 0; v < line / width; ++v) vector::stream(to[d] + at + v * width, sum[v]);
+  }
+  _mm_sfence();  // streaming stores are weakly ordered: after this they are before any later
+                 // release
+}
 
 /// [begin, end), whole blocks, with streaming stores. The destinations begin a line at `begin`.
 template <class T, class Op>
@@ -235,7 +305,15 @@ template <class T, class Op>
     if (lines < end) {
       const size_t lines_end = lines + (end - lines) / streaming_block<T> * streaming_block<T>;
       reduce_cached<T, Op>(with, begin, lines, finish);
-      reduce_blocks<T, Op>(with, lines, lines_end, finish);
+      if constexpr (combines_lines<T, Op>) {
+        if (with.n_sources == 2 && with.n_destinations == 2) {
+          reduce_lines<T, Op, 2, 2>(with, lines, lines_end, finish);
+        } else {
+          reduce_lines<T, Op, 0, 0>(with, lines, lines_end, finish);
+        }
+      } else {
+        reduce_blocks<T, Op>(with, lines, lines_end, finish);
+      }
       begin = lines_end;
     }
   }

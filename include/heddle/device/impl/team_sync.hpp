@@ -36,10 +36,12 @@ HEDDLE_FN wait_status team_ref::sync(G group, int index) const {
   if (n_pes_ <= barrier_memory::max_direct) {
     for (int i = group.rank(); i < n_pes_; i += group.size())
       if (i != my_pe_) store(&ptr(here, i)->arrived[my_pe_].value, epoch, release);
-    for (int i = group.rank(); i < n_pes_; i += group.size())
-      if (i != my_pe_)
-        arrived &= wait_by_thread(&here->arrived[i].value, cmp::ge, epoch, operation::barrier, i) ==
-                   wait_status::ok;
+    for (int i = group.rank(); i < n_pes_; i += group.size()) {
+      if (i == my_pe_) continue;
+      arrived &= wait_by_thread(&here->arrived[i].value, cmp::ge, epoch, operation::barrier, i) ==
+                 wait_status::ok;
+      take_back(&here->arrived[i].taken);
+    }
   } else if (group.rank() == 0) {
     for (int distance = 1, k = 0; distance < n_pes_ && arrived; distance *= 2, ++k) {
       const int from = (my_pe_ - distance + n_pes_) % n_pes_;
