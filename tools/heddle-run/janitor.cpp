@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include "janitor.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
+#include "support/throw_error.hpp"
+
+namespace heddle::run {
+namespace {
+
+struct notice {
+  char what;  // '+' watch, '-' forget, '.' all is done
+  pid_t group;
+};
+
+[[noreturn]] void wait_and_clean(int pipe, const std::string& folder) {
+  std::set<pid_t> groups;
+  notice next{};
+  for (;;) {
+    ssize_t got = ::read(pipe, &next, sizeof next);
+    if (got < 0 && errno == EINTR) continue;
+    if (got != sizeof next) break;
+    if (next.what == '.') ::_exit(0);
+    if (next.what == '+')
+      groups.insert(next.group);
+    else
+      groups.erase(next.group);
+  }
+  for (pid_t group : groups) ::kill(-group, SIGKILL);
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  ::_exit(0);
+}
+
+}  // namespace
+
+janitor::janitor() {
+  const char* base = std::getenv("TMPDIR");
+  folder_ = fmt::format("{}/heddle-run-XXXXXX", base && *base ? base : "/tmp");
+  if (!::mkdtemp(folder_.data()))
+    throw_system_error(errno, "asked for a temporary folder {} (TMPDIR)", folder_);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw_system_error(errno, "asked for a pipe");
+  unique_fd reading(ends[0]);
+  pipe_ = unique_fd(ends[1]);
+  process_ = ::fork();
+  if (process_ < 0) throw_system_error(errno, "asked for a process");
+  if (process_ == 0) {
+    ::setsid();
+    ::prctl(PR_SET_NAME, "heddle-janitor");
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_BLOCK, &all, nullptr);
+    // Keeps nothing of the caller's open, above all no output that somebody reads to its end.
+    const int pipe = ::dup2(reading.get(), 3);
+    ::close_range(4, ~0u, 0);
+    for (int fd = 0; fd < 3; ++fd) ::close(fd);
+    if (::chdir("/") != 0) ::_exit(1);
+    wait_and_clean(pipe, folder_);
+  }
+}
+
+janitor::~janitor() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+  tell('.', 0);
+  pipe_.reset();
+  ::waitpid(process_, nullptr, 0);
+}
+
+void janitor::watch(pid_t group) { tell('+', group); }
+void janitor::forget(pid_t group) { tell('-', group); }
+
+void janitor::tell(char what, pid_t group) {
+  notice next{what, group};
+  // Smaller than PIPE_BUF, hence whole. If the janitor is gone, so is its duty.
+  (void)!::write(pipe_.get(), &next, sizeof next);
+}
+
+}  // namespace heddle::run

@@ -1,0 +1,270 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// One loop serves the whole job: ends of PEs and signals (a signalfd), output to tag (pipes),
+// aborts that PMIx tells of (an eventfd), and two points in time: --timeout, and the end of the
+// grace after SIGTERM.
+
+#include "job.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <optional>
+
+#include "core_binding.hpp"
+#include "janitor.hpp"
+#include "line_tagger.hpp"
+#include "pe_process.hpp"
+#include "pmix_server.hpp"
+#include "support/throw_error.hpp"
+
+namespace heddle::run {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+/// A stream of a PE that is tagged on its way to one of heddle-run's own.
+struct tagged_stream {
+  unique_fd from;
+  int to;
+  line_tagger tagger;
+};
+
+void write_all(int to, const std::string& text) {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const ssize_t written = ::write(to, text.data() + at, text.size() - at);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return;  // nobody reads any more
+    at += static_cast<std::size_t>(written);
+  }
+}
+
+class job {
+ public:
+  explicit job(const options& chosen)
+      : chosen_(chosen), program_(find_program(chosen.command.front())) {
+    block_signals();
+  }
+
+  int run() {
+    janitor_.emplace();
+    aborted_ = unique_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    server_.emplace(janitor_->folder(), chosen_.size,
+                    [this](int rank, int status, std::string text) {
+                      abort_rank_.store(rank);
+                      abort_status_.store(status);
+                      fmt::print(stderr, "heddle-run: PE {} aborts the job with status {}: {}\n",
+                                 rank, status, text);
+                      const std::uint64_t one = 1;
+                      (void)!::write(aborted_.get(), &one, sizeof one);
+                    });
+    const auto cores = choose_cores(chosen_.bind, chosen_.size);
+    for (int pe = 0; pe < chosen_.size; ++pe)
+      start(pe, cores.empty() ? std::nullopt : std::optional(cores[static_cast<std::size_t>(pe)]));
+    if (chosen_.timeout > 0) timeout_at_ = clock::now() + seconds(chosen_.timeout);
+    while (running_ > 0 || !streams_.empty()) wait_once();
+    return status_.value_or(0);
+  }
+
+ private:
+  static clock::duration seconds(double value) {
+    return std::chrono::duration_cast<clock::duration>(std::chrono::duration<double>(value));
+  }
+
+  void block_signals() {
+    sigset_t set;
+    ::sigemptyset(&set);
+    for (int signal : forwarded) ::sigaddset(&set, signal);
+    ::sigaddset(&set, SIGCHLD);
+    ::sigprocmask(SIG_BLOCK, &set, nullptr);
+    signals_ = unique_fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+    ::signal(SIGPIPE, SIG_IGN);
+  }
+
+  void start(int pe, std::optional<cpu_set_t> processors) {
+    pe_start begin;
+    begin.program = program_;
+    begin.arguments = chosen_.command;
+    begin.environment = server_->environment_of(pe);
+    for (const auto& entry : chosen_.exports) {
+      if (entry.find('=') != entry.npos)
+        begin.environment.push_back(entry);
+      else if (!::getenv(entry.c_str()))
+        throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                    "-x {}: the variable is not set; set it, or give -x {}=VALUE", entry, entry);
+    }
+    begin.processors = processors;
+    // A terminal answers the foreground group alone: a PE, in a group of its own, would be stopped
+    // by it.
+    if (pe == 0 && !::isatty(STDIN_FILENO)) begin.input = STDIN_FILENO;
+    unique_fd out;
+    unique_fd err;
+    if (chosen_.tag_output) {
+      out = tag(pe, STDOUT_FILENO);
+      err = tag(pe, STDERR_FILENO);
+      begin.output = out.get();
+      begin.errors = err.get();
+    }
+    const pid_t process = start_pe(begin);
+    janitor_->watch(process);
+    processes_.push_back(process);
+    ++running_;
+  }
+
+  unique_fd tag(int pe, int to) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) != 0)
+      throw_system_error(errno, "asked for a pipe; raise ulimit -n");
+    streams_.push_back({unique_fd(ends[0]), to, line_tagger(fmt::format("[{}] ", pe))});
+    return unique_fd(ends[1]);
+  }
+
+  void wait_once() {
+    std::vector<pollfd> entries = {{signals_.get(), POLLIN, 0}, {aborted_.get(), POLLIN, 0}};
+    for (const auto& stream : streams_) entries.push_back({stream.from.get(), POLLIN, 0});
+    ::poll(entries.data(), entries.size(), milliseconds_to_wait());
+    if (entries[0].revents) take_signals();
+    if (entries[1].revents) take_abort();
+    for (std::size_t i = streams_.size(); i-- > 0;)
+      if (entries[i + 2].revents) pass_on(i);
+    const auto now = clock::now();
+    if (timeout_at_ && now >= *timeout_at_) {
+      timeout_at_.reset();
+      fmt::print(stderr, "heddle-run: the job has run for {} s (--timeout); ending it\n",
+                 chosen_.timeout);
+      if (!status_) status_ = 124;
+      end_all();
+    }
+    if (kill_at_ && now >= *kill_at_) {
+      kill_at_.reset();
+      signal_all(SIGKILL);
+    }
+  }
+
+  [[nodiscard]] int milliseconds_to_wait() const {
+    auto soonest = clock::time_point::max();
+    if (timeout_at_) soonest = std::min(soonest, *timeout_at_);
+    if (kill_at_) soonest = std::min(soonest, *kill_at_);
+    if (soonest == clock::time_point::max()) return -1;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(soonest - clock::now()).count();
+    return static_cast<int>(std::clamp<long long>(left, 0, 1'000'000));
+  }
+
+  void take_signals() {
+    signalfd_siginfo info{};
+    bool ended = false;
+    while (::read(signals_.get(), &info, sizeof info) == sizeof info) {
+      const int signal = static_cast<int>(info.ssi_signo);
+      if (signal == SIGCHLD) {
+        ended = true;
+        continue;
+      }
+      signal_all(signal);
+      if (signal != SIGUSR1 && signal != SIGUSR2 && !kill_at_) {
+        if (!status_) status_ = 128 + signal;
+        kill_at_ = clock::now() + seconds(chosen_.grace);
+      }
+    }
+    if (ended) reap();
+  }
+
+  void reap() {
+    int state = 0;
+    for (std::size_t pe = 0; pe < processes_.size(); ++pe) {
+      if (processes_[pe] < 0 || ::waitpid(processes_[pe], &state, WNOHANG) <= 0) continue;
+      janitor_->forget(processes_[pe]);
+      // What the PE itself has left behind in its group ends with it.
+      ::kill(-processes_[pe], SIGKILL);
+      processes_[pe] = -1;
+      --running_;
+      take_end(static_cast<int>(pe), state);
+    }
+    if (running_ == 0) kill_at_.reset();
+  }
+
+  void take_end(int pe, int state) {
+    const int status = WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
+    if (status == 0) return;
+    if (!ending_) {
+      fmt::print(stderr, "heddle-run: PE {} {}{}\n", pe,
+                 WIFSIGNALED(state) ? fmt::format("was killed by signal {} ({})", WTERMSIG(state),
+                                                  ::strsignal(WTERMSIG(state)))
+                                    : fmt::format("ended with status {}", status),
+                 running_ == 0        ? ""
+                 : chosen_.keep_going ? "; the others go on (--keep-going)"
+                                      : "; ending the others");
+    }
+    if (!status_) status_ = status;
+    if (chosen_.keep_going && !ending_)
+      server_->announce_loss(pe);
+    else
+      end_all();
+  }
+
+  void take_abort() {
+    std::uint64_t count = 0;
+    (void)!::read(aborted_.get(), &count, sizeof count);
+    if (!status_) status_ = abort_status_.load() ? abort_status_.load() & 0xff : 1;
+    end_all();
+  }
+
+  void end_all() {
+    ending_ = true;
+    if (running_ == 0 || kill_at_) return;
+    signal_all(SIGTERM);
+    kill_at_ = clock::now() + seconds(chosen_.grace);
+  }
+
+  void signal_all(int signal) {
+    for (const pid_t process : processes_)
+      if (process > 0) ::kill(-process, signal);
+  }
+
+  void pass_on(std::size_t index) {
+    auto& stream = streams_[index];
+    char buffer[65536];
+    const ssize_t got = ::read(stream.from.get(), buffer, sizeof buffer);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (got > 0) {
+      write_all(stream.to, stream.tagger.feed({buffer, static_cast<std::size_t>(got)}));
+      return;
+    }
+    write_all(stream.to, stream.tagger.finish());
+    streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(index));
+  }
+
+  const options& chosen_;
+  const std::string program_;
+  unique_fd signals_;
+  unique_fd aborted_;
+  std::optional<janitor> janitor_;
+  std::optional<pmix_server> server_;
+  std::vector<pid_t> processes_;
+  std::vector<tagged_stream> streams_;
+  std::optional<clock::time_point> timeout_at_;
+  std::optional<clock::time_point> kill_at_;
+  std::optional<int> status_;
+  std::atomic<int> abort_rank_{-1};
+  std::atomic<int> abort_status_{0};
+  int running_ = 0;
+  bool ending_ = false;
+};
+
+}  // namespace
+
+int run_job(const options& chosen) { return job(chosen).run(); }
+
+}  // namespace heddle::run

@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "pmix_server.hpp"
+
+#include <pmix.h>
+#include <pmix_server.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <future>
+#include <numeric>
+
+#include "support/throw_error.hpp"
+
+extern char** environ;
+
+namespace heddle::run {
+namespace {
+
+constexpr std::chrono::seconds patience{10};
+
+pmix_server::abort_callback abort_handler;
+
+[[noreturn]] void fail(const char* step, pmix_status_t status) {
+  throw_error(HEDDLE_ERROR_SYSTEM, "starting the PMIx server of the job: {}: {}", step,
+              PMIx_Error_string(status));
+}
+
+/// Runs a call that reports its end through a callback, and waits for that. `call(callback, data)`.
+template <class Call>
+void complete(const char* step, Call call) {
+  std::promise<pmix_status_t> done;
+  auto result = done.get_future();
+  const pmix_op_cbfunc_t tell = [](pmix_status_t status, void* promise) {
+    static_cast<std::promise<pmix_status_t>*>(promise)->set_value(status);
+  };
+  const pmix_status_t status = call(tell, &done);
+  if (status == PMIX_OPERATION_SUCCEEDED) return;
+  if (status != PMIX_SUCCESS) fail(step, status);
+  if (result.wait_for(patience) != std::future_status::ready) fail(step, PMIX_ERR_TIMEOUT);
+  if (const auto ended = result.get(); ended != PMIX_SUCCESS) fail(step, ended);
+}
+
+/// A list of what PMIx calls info, freed with it.
+class info_list {
+ public:
+  explicit info_list(std::size_t size) : size_(size) { PMIX_INFO_CREATE(infos_, size_); }
+  ~info_list() { PMIX_INFO_FREE(infos_, size_); }
+  info_list(const info_list&) = delete;
+  info_list& operator=(const info_list&) = delete;
+
+  void add(const char* key, const void* value, pmix_data_type_t type) {
+    PMIX_INFO_LOAD(&infos_[used_], key, value, type);
+    ++used_;
+  }
+  void add(const char* key, const std::string& text) { add(key, text.c_str(), PMIX_STRING); }
+  void add(const char* key, std::uint32_t number) { add(key, &number, PMIX_UINT32); }
+  pmix_info_t* data() { return infos_; }
+  [[nodiscard]] std::size_t size() const { return used_; }
+
+ private:
+  pmix_info_t* infos_ = nullptr;
+  std::size_t size_;
+  std::size_t used_ = 0;
+};
+
+pmix_proc_t process_of(const std::string& job, pmix_rank_t rank) {
+  pmix_proc_t process;
+  PMIX_LOAD_PROCID(&process, job.c_str(), rank);
+  return process;
+}
+
+// ---- what the library asks of its host
+// ------------------------------------------------------------
+
+pmix_status_t client_connected(const pmix_proc_t*, void*, pmix_info_t*, size_t,
+                               pmix_op_cbfunc_t done, void* data) {
+  if (done) done(PMIX_SUCCESS, data);
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t client_finalized(const pmix_proc_t*, void*, pmix_op_cbfunc_t done, void* data) {
+  if (done) done(PMIX_SUCCESS, data);
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t client_aborts(const pmix_proc_t* process, void*, int status, const char* message,
+                            pmix_proc_t*, size_t, pmix_op_cbfunc_t done, void* data) {
+  if (abort_handler) abort_handler(static_cast<int>(process->rank), status, message ? message : "");
+  if (done) done(PMIX_SUCCESS, data);
+  return PMIX_SUCCESS;
+}
+
+/// Called when every rank of the job has arrived, all of them being here: their data goes back to
+/// all.
+pmix_status_t fence(const pmix_proc_t*, size_t, const pmix_info_t*, size_t, char* collected,
+                    size_t bytes, pmix_modex_cbfunc_t done, void* data) {
+  if (done) done(PMIX_SUCCESS, collected, bytes, data, nullptr, nullptr);
+  return PMIX_SUCCESS;
+}
+
+/// There are no ranks elsewhere whose data could be asked for.
+pmix_status_t direct_modex(const pmix_proc_t*, const pmix_info_t*, size_t, pmix_modex_cbfunc_t,
+                           void*) {
+  return PMIX_ERR_NOT_FOUND;
+}
+
+pmix_status_t register_events(pmix_status_t*, size_t, const pmix_info_t*, size_t,
+                              pmix_op_cbfunc_t done, void* data) {
+  if (done) done(PMIX_SUCCESS, data);
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t deregister_events(pmix_status_t*, size_t, pmix_op_cbfunc_t done, void* data) {
+  if (done) done(PMIX_SUCCESS, data);
+  return PMIX_SUCCESS;
+}
+
+pmix_server_module_t& host_functions() {
+  static pmix_server_module_t functions = [] {
+    pmix_server_module_t made;
+    std::memset(&made, 0, sizeof made);
+    made.client_connected2 = client_connected;
+    made.client_finalized = client_finalized;
+    made.abort = client_aborts;
+    made.fence_nb = fence;
+    made.direct_modex = direct_modex;
+    made.register_events = register_events;
+    made.deregister_events = deregister_events;
+    return made;
+  }();
+  return functions;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  ::gethostname(name, sizeof name - 1);
+  return name;
+}
+
+std::string rank_list(int size) {
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return fmt::format("{}", fmt::join(ranks, ","));
+}
+
+void register_job(const std::string& job, int size) {
+  const auto host = host_name();
+  const auto ranks = rank_list(size);
+  char* nodes = nullptr;
+  char* places = nullptr;
+  if (auto status = PMIx_generate_regex(host.c_str(), &nodes); status != PMIX_SUCCESS)
+    fail("PMIx_generate_regex", status);
+  if (auto status = PMIx_generate_ppn(ranks.c_str(), &places); status != PMIX_SUCCESS) {
+    std::free(nodes);
+    fail("PMIx_generate_ppn", status);
+  }
+  const auto count = static_cast<std::uint32_t>(size);
+  info_list infos(9);
+  infos.add(PMIX_UNIV_SIZE, count);
+  infos.add(PMIX_JOB_SIZE, count);
+  infos.add(PMIX_LOCAL_SIZE, count);
+  infos.add(PMIX_NODE_SIZE, count);
+  infos.add(PMIX_NUM_NODES, std::uint32_t{1});
+  infos.add(PMIX_LOCAL_PEERS, ranks);
+  infos.add(PMIX_JOBID, job);
+  infos.add(PMIX_NODE_MAP, nodes, PMIX_REGEX);
+  infos.add(PMIX_PROC_MAP, places, PMIX_REGEX);
+  std::free(nodes);
+  std::free(places);
+  complete("PMIx_server_register_nspace", [&](pmix_op_cbfunc_t done, void* data) {
+    return PMIx_server_register_nspace(job.c_str(), size, infos.data(), infos.size(), done, data);
+  });
+}
+
+}  // namespace
+
+pmix_server::pmix_server(const std::string& folder, int size, abort_callback on_abort)
+    : job_("heddle-run-" + std::to_string(::getpid())), size_(size) {
+  abort_handler = std::move(on_abort);
+  info_list infos(2);
+  infos.add(PMIX_SERVER_TMPDIR, folder);
+  infos.add(PMIX_SYSTEM_TMPDIR, folder);
+  if (auto status = PMIx_server_init(&host_functions(), infos.data(), infos.size());
+      status != PMIX_SUCCESS)
+    fail("PMIx_server_init", status);
+  register_job(job_, size);
+  for (int rank = 0; rank < size; ++rank) {
+    auto process = process_of(job_, static_cast<pmix_rank_t>(rank));
+    complete("PMIx_server_register_client", [&](pmix_op_cbfunc_t done, void* data) {
+      return PMIx_server_register_client(&process, ::getuid(), ::getgid(), nullptr, done, data);
+    });
+  }
+}
+
+pmix_server::~pmix_server() {
+  PMIx_server_finalize();
+  abort_handler = nullptr;
+}
+
+std::vector<std::string> pmix_server::environment_of(int rank) const {
+  const auto process = process_of(job_, static_cast<pmix_rank_t>(rank));
+  char** changed = nullptr;
+  for (char** entry = environ; *entry; ++entry) {
+    pmix_status_t status = PMIX_SUCCESS;
+    PMIX_ARGV_APPEND(status, changed, *entry);
+    if (status != PMIX_SUCCESS) fail("copying the environment", status);
+  }
+  if (auto status = PMIx_server_setup_fork(&process, &changed); status != PMIX_SUCCESS)
+    fail("PMIx_server_setup_fork", status);
+  std::vector<std::string> result;
+  for (char** entry = changed; entry && *entry; ++entry) result.emplace_back(*entry);
+  PMIX_ARGV_FREE(changed);
+  return result;
+}
+
+void pmix_server::announce_loss(int rank) const {
+  const auto source = process_of(job_, static_cast<pmix_rank_t>(rank));
+  info_list infos(1);
+  infos.add(PMIX_EVENT_AFFECTED_PROC, &source, PMIX_PROC);
+  // A bonus to the clients, who notice by themselves: that it fails is nothing to report.
+  try {
+    complete("PMIx_Notify_event", [&](pmix_op_cbfunc_t done, void* data) {
+      return PMIx_Notify_event(PMIX_ERR_PROC_ABORTED, &source, PMIX_RANGE_NAMESPACE, infos.data(),
+                               infos.size(), done, data);
+    });
+  } catch (const error&) {
+  }
+}
+
+}  // namespace heddle::run
