@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The heddle developers
+# SPDX-License-Identifier: Apache-2.0
+#
+# PEs as processes under heddle-run and mpirun: what they compute, what happens when one dies, and what is left.
+# usage: launchers_test.sh BIN-FOLDER
+set -uo pipefail
+bin=$1
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+scratch=$(mktemp -d)
+export TMPDIR=$scratch
+trap 'rm -rf "$scratch"' EXIT
+passed=0 failed=0
+
+# check NAME STATUS [PATTERN] COMMAND...: the command's status and a pattern (grep -E) in its output.
+check() {
+  local name=$1 wanted=$2 pattern=$3 out status
+  shift 3
+  out=$(timeout -k 5 120 "$@" 2>&1 </dev/null)
+  status=$?
+  if [ "$status" = "$wanted" ] && grep -qE "$pattern" <<<"$out"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED: %s: status %s instead of %s, or no /%s/ in:\n%s\n' "$name" "$status" "$wanted" "$pattern" "$out"
+  fi
+}
+
+# What the programs compute, as processes: every algorithm and protocol, every type and operation.
+for n in 1 2 3 4 5 7 8; do
+  for algo in "one_shot ll" "one_shot simple" "two_shot simple" "ring ll" "ring simple" "tree ll" "tree simple"; do
+    set -- $algo
+    check "all_reduce $algo on $n PEs" 0 "Out of bounds values : 0 OK" "$bin/heddle-run" --bind-to none -n "$n" \
+      -x HEDDLE_ALGO="$1" -x HEDDLE_PROTO="$2" "$bin/heddle-perf" all_reduce -b 8 -e 40000 -f 71 -d all -o all -n 2 -w 0
+  done
+done
+for buffers in symmetric private; do
+  check "large $buffers buffers" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 3 "$bin/heddle-perf" \
+    all_reduce -b 1000000 -e 9000000 -f 9 -n 1 -w 0 --buffers $buffers
+done
+check "flags of 8 bits" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 3 -x HEDDLE_EPOCH_BITS=8 -x HEDDLE_PROTO=ll \
+  "$bin/heddle-perf" all_reduce -b 8 -e 4096 -n 1000
+check "blocks of threads and channels" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 2 -x HEDDLE_CHANNELS=3 \
+  -x HEDDLE_BLOCK_THREADS=2 "$bin/heddle-perf" all_reduce -b 8 -e 100000 -f 50 -n 2 -w 0
+for operation in put get signal atomic barrier; do
+  check "$operation" 0 "values : 0" "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-perf" $operation -b 1 -e 70001 -f 41 -n 5
+done
+check "train_digits" 0 "the same within rounding" "$bin/heddle-run" --bind-to none -n 3 "$bin/train_digits" --check --epochs 3
+check "jacobi" 0 "right" "$bin/heddle-run" --bind-to none -n 4 "$bin/jacobi" --n 65 --steps 50 --threads 2
+check "hello" 0 "PE 0 of 2 was sent 101" "$bin/heddle-run" --bind-to none -n 2 "$bin/hello"
+check "heddle-info" 0 "path: mapped" "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-info"
+
+# heddle-run itself.
+check "tagged output" 0 '^\[1\] one$' "$bin/heddle-run" -n 2 --bind-to none --tag-output -- sh -c '[ $PMIX_RANK = 1 ] && echo one || echo zero'
+check "status of the failing PE" 7 "PE 1 ended with status 7; ending the others" "$bin/heddle-run" -n 2 --bind-to none -- sh -c '[ $PMIX_RANK = 1 ] && exit 7; sleep 60'
+check "status of a killed PE" 137 "PE 0 was killed by signal 9" "$bin/heddle-run" -n 2 --bind-to none -- sh -c '[ $PMIX_RANK = 0 ] && kill -9 $$; sleep 60'
+check "no such program" 127 "was not found" "$bin/heddle-run" -n 2 no-such-program
+check "bad options" 2 "." "$bin/heddle-run" -n 0 true
+check "timeout" 124 "has run for" "$bin/heddle-run" -n 2 --timeout 0.3 sleep 60
+check "variables" 0 "^blue$" "$bin/heddle-run" -n 1 -x COLOUR=blue sh -c 'echo $COLOUR'
+check "forwarded signal" 143 "caught" timeout --preserve-status -s TERM 1 "$bin/heddle-run" -n 1 bash -c 'trap "echo caught; exit 143" TERM; while :; do sleep 0.1; done'
+
+# A PE that dies in the middle of a collective is named by every other within 5 seconds.
+for victim in 0 2; do
+  check "death of PE $victim, the others go on" 137 "PE 1 RIGHT" "$bin/heddle-run" -n 4 --bind-to none --keep-going "$bin/fault_pe" $victim
+  out=$("$bin/heddle-run" -n 4 --bind-to none --keep-going "$bin/fault_pe" $victim 2>&1 </dev/null)
+  if [ "$(grep -c RIGHT <<<"$out")" = 3 ] && ! grep -q WRONG <<<"$out"; then passed=$((passed + 1)); else
+    failed=$((failed + 1)); printf 'FAILED: three survivors name PE %s:\n%s\n' "$victim" "$out"; fi
+done
+check "death of a PE ends the job" 137 "killed by signal 9" "$bin/heddle-run" -n 4 --bind-to none "$bin/fault_pe" 1
+
+# Open MPI's launcher.
+if command -v mpirun.openmpi >/dev/null; then
+  for n in 2 4; do
+    check "mpirun -n $n" 0 "values : 0 OK" mpirun.openmpi --oversubscribe -n $n "$bin/heddle-perf" all_reduce -b 8 -e 1M -f 64 -n 5
+  done
+  check "mpirun --enable-recovery" 0 "PE 2 RIGHT" mpirun.openmpi --oversubscribe --enable-recovery -n 3 "$bin/fault_pe" 1
+else
+  echo "mpirun.openmpi is not installed: its tests are not run"
+fi
+
+# A launcher without PMIx is told how to start.
+check "a launcher without PMIx" 1 "heddle-run|mpi=pmix" env PMI_RANK=0 PMI_SIZE=2 PMI_FD=7 "$bin/hello"
+
+# Nothing is left: no process, no folder, no shared memory.
+sleep 0.3
+left=$(ls -A "$scratch" | grep -v '^ompi\|^openmpi' ; pgrep -f "$bin/(fault_pe|heddle-perf|hello|jacobi)" ; ls /dev/shm | grep -i heddle)
+if [ -z "$left" ]; then passed=$((passed + 1)); else failed=$((failed + 1)); printf 'FAILED: left behind:\n%s\n' "$left"; fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
