@@ -8,6 +8,7 @@
 #include "bootstrap/pmix_bootstrap.hpp"
 #include "bootstrap/pmix_session.hpp"
 #include "bootstrap/thread_bootstrap.hpp"
+#include "bootstrap/unique_id_bootstrap.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
 
@@ -43,6 +44,9 @@ void refuse_foreign_launchers() {
 
 std::unique_ptr<bootstrap> bootstrap_from_environment(const bootstrap_options& options) {
   if (pmix_session::is_launched()) return join_pmix_job(options.socket_ifname, options.until);
+  if (torchrun_is_launcher())
+    return join_torchrun_job({options.socket_ifname, options.job_secret, options.rendezvous_port},
+                             options.until);
   refuse_foreign_launchers();
   log::info(log::subsystem::bootstrap, "runs as one PE: no launcher found");
   return thread_rendezvous(1).join(0);

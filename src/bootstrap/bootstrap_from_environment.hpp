@@ -11,6 +11,8 @@ namespace heddle {
 
 struct bootstrap_options {
   std::string socket_ifname;  ///< as HEDDLE_SOCKET_IFNAME
+  std::string job_secret;     ///< as HEDDLE_JOB_SECRET
+  int rendezvous_port = 0;    ///< as HEDDLE_RENDEZVOUS_PORT
   deadline until;             ///< of the whole start
 };
 

@@ -3,6 +3,7 @@
 
 #include "bootstrap/bootstrap_from_environment.hpp"
 #include "bootstrap/thread_bootstrap.hpp"
+#include "bootstrap/unique_id_bootstrap.hpp"
 #include "host/guarded_call.hpp"
 #include "host/runtime.hpp"
 #include "host/settings.hpp"
@@ -19,9 +20,29 @@ heddle_status_t heddle_init(heddle_runtime_t* runtime) {
   return guarded([&] {
     auto& out = required(runtime, "heddle_init", "runtime");
     const auto environment = heddle::read_environment();
+    out = new heddle_runtime(
+        environment, heddle::bootstrap_from_environment(
+                         {environment.socket_ifname, environment.job_secret,
+                          environment.rendezvous_port, heddle::init_deadline(environment)}));
+  });
+}
+
+heddle_status_t heddle_get_unique_id(heddle_unique_id_t* id) {
+  return guarded([&] {
+    auto& out = required(id, "heddle_get_unique_id", "id");
+    out = heddle::make_unique_id(heddle::read_environment().socket_ifname);
+  });
+}
+
+heddle_status_t heddle_init_unique_id(heddle_runtime_t* runtime, const heddle_unique_id_t* id,
+                                      int pe, int n_pes) {
+  return guarded([&] {
+    auto& out = required(runtime, "heddle_init_unique_id", "runtime");
+    const auto& joined = required(id, "heddle_init_unique_id", "id");
+    const auto environment = heddle::read_environment();
     out = new heddle_runtime(environment,
-                             heddle::bootstrap_from_environment(
-                                 {environment.socket_ifname, heddle::init_deadline(environment)}));
+                             heddle::join_unique_id(joined, pe, n_pes, environment.socket_ifname,
+                                                    heddle::init_deadline(environment)));
   });
 }
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// One rank of a conformance case under a launcher: launched_rank SIZE CASE. Exits with 0, or says on
-// stderr what failed and exits with 1.
+// One rank of a conformance case under a launcher: launched_rank SIZE CASE. Exits with 0, or says
+// on stderr what failed and exits with 1.
 #include <signal.h>
 #include <unistd.h>
 
@@ -26,7 +26,8 @@ int main(int argc, char** argv) {
   try {
     auto settings = environment::from_process();
     log::configure(settings.debug, settings.debug_subsys);
-    auto self = bootstrap_from_environment({settings.socket_ifname,
+    auto self = bootstrap_from_environment({settings.socket_ifname, settings.job_secret,
+                                            settings.rendezvous_port,
                                             deadline::after(std::chrono::seconds(20))});
     rank = self->rank();
     conformance::expect(self->size() == std::atoi(argv[1]), "the job has another size");

@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "bootstrap/unique_id_bootstrap.hpp"
+
+#include <doctest/doctest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <heddle/error.hpp>
+
+#include "bootstrap/byte_stream.hpp"
+#include "bootstrap/network_interface.hpp"
+#include "bootstrap/socket_address.hpp"
+#include "thread_starter.hpp"
+
+using namespace heddle;
+using namespace std::chrono_literals;
+
+namespace {
+
+const std::string loopback = "=lo";
+
+socket_address address_in(const heddle_unique_id_t& id) {
+  byte_reader in(std::as_bytes(std::span(id.bytes)));
+  (void)in.number<std::uint16_t>();
+  (void)in.raw(32);
+  (void)in.number<std::uint8_t>();
+  return socket_address::read(in);
+}
+
+unique_fd connect_to(const socket_address& address) {
+  unique_fd socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+  REQUIRE(::connect(socket.get(), address.data(), address.size()) == 0);
+  return socket;
+}
+
+void check_status(const std::function<void()>& call, heddle_status_t status, const char* part) {
+  try {
+    call();
+    FAIL("no error");
+  } catch (const error& failure) {
+    CAPTURE(std::string(failure.what()));
+    CHECK(failure.status() == status);
+    CHECK(std::string(failure.what()).find(part) != std::string::npos);
+  }
+}
+
+struct environment_variable {
+  environment_variable(const char* name, const std::string& value) : name_(name) {
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~environment_variable() { ::unsetenv(name_); }
+  const char* name_;
+};
+
+}  // namespace
+
+TEST_CASE("ranks that meet by a unique id conform") {
+  conformance::check_all_cases([](const conformance::test_case& chosen, int size) {
+    const auto id = make_unique_id(loopback);
+    return conformance::run_on_threads(chosen, size, [&](int rank) {
+      return join_unique_id(id, rank, size, loopback, deadline::after(20s));
+    });
+  });
+}
+
+TEST_CASE("processes meet by a unique id, and one that is killed is named") {
+  const auto id = make_unique_id(loopback);
+  std::vector<pid_t> children;
+  for (int rank = 1; rank < 4; ++rank) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      try {
+        auto self = join_unique_id(id, rank, 4, loopback, deadline::after(20s));
+        self->barrier(deadline::after(20s));
+        if (rank == 2) ::kill(::getpid(), SIGKILL);
+        try {
+          self->barrier(deadline::after(20s));
+        } catch (const error& failure) {
+          ::_exit(failure.status() == HEDDLE_ERROR_PEER_LOST && std::strstr(failure.what(), "2")
+                      ? 0
+                      : 2);
+        }
+        ::_exit(3);
+      } catch (...) {
+        ::_exit(4);
+      }
+    }
+    children.push_back(child);
+  }
+  auto self = join_unique_id(id, 0, 4, loopback, deadline::after(20s));
+  self->barrier(deadline::after(20s));
+  const auto start = std::chrono::steady_clock::now();
+  check_status([&] { self->barrier(deadline::after(20s)); }, HEDDLE_ERROR_PEER_LOST, "2");
+  CHECK(std::chrono::steady_clock::now() - start < 5s);
+  for (std::size_t i = 0; i < children.size(); ++i) {
+    int state = 0;
+    REQUIRE(::waitpid(children[i], &state, 0) == children[i]);
+    if (i == 1)
+      CHECK(WIFSIGNALED(state));
+    else
+      CHECK((WIFEXITED(state) && WEXITSTATUS(state) == 0));
+  }
+}
+
+TEST_CASE("connections that prove nothing are dropped, and hold up nobody") {
+  const auto id = make_unique_id(loopback);
+  const auto address = address_in(id);
+  std::vector<unique_fd> strangers;
+  for (int i = 0; i < 20; ++i)
+    strangers.push_back(connect_to(address));  // half-open: they say nothing
+  auto rubbish = connect_to(address);
+  const std::string bytes(100'000, '\xa5');
+  (void)!::send(rubbish.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  auto wrong = id;
+  wrong.bytes[10] = static_cast<char>(wrong.bytes[10] ^ 1);  // another secret, the same address
+  std::thread impostor([&] {
+    check_status([&] { join_unique_id(wrong, 1, 2, loopback, deadline::after(1s)); },
+                 HEDDLE_ERROR_INVALID_USAGE, "another job");
+  });
+  std::thread second([&] {
+    auto self = join_unique_id(id, 1, 2, loopback, deadline::after(20s));
+    self->barrier(deadline::after(20s));
+    self->leave();
+  });
+  const auto start = std::chrono::steady_clock::now();
+  auto self = join_unique_id(id, 0, 2, loopback, deadline::after(20s));
+  self->barrier(deadline::after(20s));
+  CHECK(std::chrono::steady_clock::now() - start < 10s);
+  self->leave();
+  second.join();
+  impostor.join();
+}
+
+TEST_CASE("mistakes with unique ids are told") {
+  const heddle_unique_id_t none{};
+  check_status([&] { join_unique_id(none, 0, 1, loopback, deadline::after(1s)); },
+               HEDDLE_ERROR_INVALID_ARGUMENT, "unique id");
+  const auto id = make_unique_id(loopback);
+  check_status([&] { join_unique_id(id, 2, 2, loopback, deadline::after(1s)); },
+               HEDDLE_ERROR_INVALID_ARGUMENT, "PE 2 of 2");
+  check_status([&] { join_unique_id(id, 0, 3, loopback, deadline::after(300ms)); },
+               HEDDLE_ERROR_TIMEOUT, "1");
+  check_status([&] { join_unique_id(id, 0, 1, loopback, deadline::after(1s)); },
+               HEDDLE_ERROR_INVALID_USAGE, "made the unique id");
+  CHECK_THROWS_AS((void)make_unique_id("=nosuch0"), error);
+}
+
+TEST_CASE("torchrun's variables make a job") {
+  // A port that was free a moment ago.
+  int port = 0;
+  {
+    auto probe = listen_on(listening_addresses(loopback).front());
+    port = local_address(probe.get()).port();
+  }
+  environment_variable size("WORLD_SIZE", "3");
+  environment_variable host("MASTER_ADDR", "127.0.0.1");
+  environment_variable master("MASTER_PORT", std::to_string(port - 1));
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < 3; ++rank) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      environment_variable mine("RANK", std::to_string(rank));
+      try {
+        auto self = join_torchrun_job({loopback, "a secret", 0}, deadline::after(20s));
+        self->barrier(deadline::after(20s));
+        const bool right = self->rank() == rank && self->size() == 3;
+        self->leave();
+        ::_exit(right ? 0 : 1);
+      } catch (const std::exception& failure) {
+        std::fprintf(stderr, "rank %d: %s\n", rank, failure.what());
+        ::_exit(2);
+      }
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int state = 0;
+    REQUIRE(::waitpid(child, &state, 0) == child);
+    CHECK((WIFEXITED(state) && WEXITSTATUS(state) == 0));
+  }
+  environment_variable bad("RANK", "three");
+  check_status([] { join_torchrun_job({}, deadline::after(1s)); }, HEDDLE_ERROR_INVALID_ARGUMENT,
+               "RANK=three");
+}
