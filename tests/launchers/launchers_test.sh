@@ -50,6 +50,17 @@ check "jacobi" 0 "right" "$bin/heddle-run" --bind-to none -n 4 "$bin/jacobi" --n
 check "hello" 0 "PE 0 of 2 was sent 101" "$bin/heddle-run" --bind-to none -n 2 "$bin/hello"
 check "heddle-info" 0 "path: mapped" "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-info"
 
+# The bootstrap conforms under heddle-run and mpirun, deaths included.
+for case in "names are filled in:3:0" "gathers equal parts:5:0" "gathers a megabyte each:5:0" "gathers parts of differing sizes:8:0" \
+  "barrier waits for the last:8:0" "a hundred rounds stay in step:5:0" "deadline names the missing rank:2:0" \
+  "leaving is no loss:3:0" "the last rank dies:5:137" "rank zero dies:5:137" "every death is told once:4:137"; do
+  IFS=: read -r name size status <<<"$case"
+  check "heddle-run: $name" "$status" "" "$bin/heddle-run" --bind-to none --keep-going -n "$size" "$bin/launched_rank" "$size" "$name"
+  if [ "$status" = 0 ] && command -v mpirun.openmpi >/dev/null; then
+    check "mpirun: $name" 0 "" mpirun.openmpi --oversubscribe -n "$size" "$bin/launched_rank" "$size" "$name"
+  fi
+done
+
 # heddle-run itself.
 check "tagged output" 0 '^\[1\] one$' "$bin/heddle-run" -n 2 --bind-to none --tag-output -- sh -c '[ $PMIX_RANK = 1 ] && echo one || echo zero'
 check "status of the failing PE" 7 "PE 1 ended with status 7; ending the others" "$bin/heddle-run" -n 2 --bind-to none -- sh -c '[ $PMIX_RANK = 1 ] && exit 7; sleep 60'

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The heddle developers
+# SPDX-License-Identifier: Apache-2.0
+#
+# Jobs under srun --mpi=pmix of a Slurm that this test starts: one node with everything, two nodes (in network namespaces, as
+# root) with the bootstrap. usage: slurm_test.sh BIN-FOLDER
+set -uo pipefail
+bin=$1 here=$(cd "$(dirname "$0")" && pwd)
+passed=0 failed=0
+if ! command -v slurmctld slurmd srun munged >/dev/null; then
+  echo "slurmctld, slurmd, srun or munged is not installed: no test was run"
+  exit 77
+fi
+folder=$(mktemp -d)
+chmod 755 "$folder"
+trap '"$here/slurm.sh" down "$folder/slurm"; rm -rf "$folder"' EXIT
+
+# check NAME STATUS PATTERN COMMAND...
+check() {
+  local name=$1 wanted=$2 pattern=$3 out status
+  shift 3
+  out=$(timeout -k 5 60 "$@" 2>&1 </dev/null)
+  status=$?
+  if [ "$status" = "$wanted" ] && grep -qE "$pattern" <<<"$out"; then passed=$((passed + 1)); else
+    failed=$((failed + 1))
+    printf 'FAILED: %s: status %s instead of %s, or no /%s/ in:\n%s\n' "$name" "$status" "$wanted" "$pattern" "$out"
+  fi
+}
+
+start() {
+  mkdir -p "$folder/slurm"
+  "$here/slurm.sh" up "$folder/slurm" "$@" || { cat "$folder"/slurm/log/*.log; exit 1; }
+  . "$folder/slurm/env.sh"
+}
+stop() { "$here/slurm.sh" down "$folder/slurm"; rm -rf "$folder/slurm"; }
+
+start 1
+check "AllReduce on one node" 0 "values : 0 OK" srun --mpi=pmix -n 4 "$bin/heddle-perf" all_reduce -b 8 -e 1M -f 64 -n 5
+check "training on one node" 0 "the same within rounding" srun --mpi=pmix -n 3 "$bin/train_digits" --check --epochs 2
+check "hello on one node" 0 "PE 0 of 2 was sent 101" srun --mpi=pmix -n 2 "$bin/hello"
+check "the modex on one node" 0 "" srun --mpi=pmix -n 4 "$bin/launched_rank" 4 "gathers parts of differing sizes"
+check "without PMIx it is told how" 1 "srun --mpi=pmix" srun --mpi=none -n 2 "$bin/hello"
+stop
+
+if [ "$(id -u)" = 0 ] && ip netns list >/dev/null 2>&1; then
+  start 2 namespaces
+  for case in "names are filled in:3" "gathers a megabyte each:5" "barrier waits for the last:8" "a hundred rounds stay in step:5"; do
+    size=${case##*:}
+    check "two nodes: ${case%:*}" 0 "" srun --mpi=pmix -N 2 -n "$size" "$bin/launched_rank" "$size" "${case%:*}"
+  done
+  # The last rank alone on its node is killed: Slurm lets the others live, and tells them nothing.
+  check "two nodes: a rank that dies alone on its node is named" 137 "" \
+    srun --mpi=pmix -N 2 -n 2 --ntasks-per-node=1 "$bin/launched_rank" 2 "the last rank dies"
+  check "two nodes: peers of the other node have no path yet, and are told" 1 "another host" \
+    srun --mpi=pmix -N 2 -n 2 --ntasks-per-node=1 "$bin/hello"
+  stop
+else
+  echo "no root, or no network namespaces: the two-node tests were not run"
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]
