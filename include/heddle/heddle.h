@@ -22,14 +22,18 @@
 #endif
 
 #ifdef __cplusplus
+/* Enumerations are ints on both sides, so that a value that is none of theirs can be told apart. */
+#define HEDDLE_ENUM : int
 extern "C" {
+#else
+#define HEDDLE_ENUM
 #endif
 
 #define HEDDLE_VERSION_MAJOR 0
 #define HEDDLE_VERSION_MINOR 1
 #define HEDDLE_VERSION_PATCH 0
 
-typedef enum heddle_status {
+typedef enum heddle_status HEDDLE_ENUM {
   HEDDLE_SUCCESS = 0,
   HEDDLE_ERROR_INVALID_ARGUMENT = 1,  ///< an argument is wrong; nothing was sent
   HEDDLE_ERROR_INVALID_USAGE = 2,     ///< the call is wrong here: order, second init, double free
@@ -43,7 +47,7 @@ typedef enum heddle_status {
   HEDDLE_ERROR_INTERNAL = 10       ///< a defect in heddle
 } heddle_status_t;
 
-typedef enum heddle_type {
+typedef enum heddle_type HEDDLE_ENUM {
   HEDDLE_INT32 = 0,
   HEDDLE_INT64 = 1,
   HEDDLE_FLOAT16 = 2,
@@ -52,7 +56,7 @@ typedef enum heddle_type {
   HEDDLE_FLOAT64 = 5
 } heddle_type_t;
 
-typedef enum heddle_op {
+typedef enum heddle_op HEDDLE_ENUM {
   HEDDLE_SUM = 0,
   HEDDLE_PROD = 1,
   HEDDLE_MIN = 2,
@@ -60,10 +64,13 @@ typedef enum heddle_op {
   HEDDLE_AVG = 4
 } heddle_op_t;
 
-typedef enum heddle_signal_op { HEDDLE_SIGNAL_SET = 0, HEDDLE_SIGNAL_ADD = 1 } heddle_signal_op_t;
+typedef enum heddle_signal_op HEDDLE_ENUM {
+  HEDDLE_SIGNAL_SET = 0,
+  HEDDLE_SIGNAL_ADD = 1
+} heddle_signal_op_t;
 
 /// Unsigned comparison of a signal with a value in the waits.
-typedef enum heddle_cmp {
+typedef enum heddle_cmp HEDDLE_ENUM {
   HEDDLE_CMP_EQ = 0,
   HEDDLE_CMP_NE = 1,
   HEDDLE_CMP_GT = 2,
@@ -73,7 +80,7 @@ typedef enum heddle_cmp {
 } heddle_cmp_t;
 
 /// Atomic operations of `heddle_atomic`; the 64-bit or 32-bit word is taken as unsigned.
-typedef enum heddle_atomic_op {
+typedef enum heddle_atomic_op HEDDLE_ENUM {
   HEDDLE_ATOMIC_FETCH = 0,
   HEDDLE_ATOMIC_SET = 1,
   HEDDLE_ATOMIC_ADD = 2,
