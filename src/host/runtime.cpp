@@ -55,7 +55,7 @@ heddle_runtime::heddle_runtime(const heddle::environment& environment,
   const bool oversubscribed =
       neighbours.size() > static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
   spin_ = environment_.spin >= 0 ? static_cast<std::uint32_t>(environment_.spin)
-                                 : (oversubscribed ? 2 : 2000);
+                                 : (oversubscribed ? 0 : 2000);
   world_ = add_team(std::make_unique<heddle_team>(*this, heddle_team::kind::world, "world",
                                                   all_pes(n_pes()), world_place));
   node_ = add_team(std::make_unique<heddle_team>(*this, heddle_team::kind::node, "node", neighbours,

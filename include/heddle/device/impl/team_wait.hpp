@@ -88,12 +88,14 @@ HEDDLE_FN wait_status team_ref::wait_slowly(Look look, wait_record what, uint64_
 template <class Look>
 HEDDLE_FN wait_status team_ref::wait_by_thread(Look look, const void* word, cmp how,
                                                uint64_t expected, operation op, int peer) const {
-  // What comes within a hop's time is met here, before anything that costs is set up.
-  constexpr int quick_looks = HEDDLE_ON_CUDA ? 4 : 32;
+  // What comes within a hop's time is met here, before anything that costs is set up; but where PEs
+  // share a core, the one that is waited for may need it now.
+  constexpr uint32_t quick_looks = HEDDLE_ON_CUDA ? 4 : 32;
+  const uint32_t looks = spin_ >= quick_looks ? quick_looks : 1;
   uint64_t seen = 0;
-  for (int i = 0; i < quick_looks; ++i) {
+  for (uint32_t i = 0; i < looks; ++i) {
     if (look(seen)) return wait_status::ok;
-    pause_processor();
+    if (looks > 1) pause_processor();
   }
   return wait_slowly(look,
                      wait_record{.state = 2,
