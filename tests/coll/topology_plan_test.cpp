@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <heddle/error.hpp>
+#include <vector>
+
+#include "coll/plan.hpp"
+#include "coll/topology.hpp"
+
+using namespace heddle;
+
+namespace {
+
+/// Checks one tree of n PEs: parents and children agree, every PE hangs below the one root, no path
+/// is long.
+void check_tree(const std::vector<team_topology>& all, int which) {
+  const int n = static_cast<int>(all.size());
+  int roots = 0;
+  for (int pe = 0; pe < n; ++pe) {
+    const auto& tree = all[static_cast<std::size_t>(pe)].trees[which];
+    if (tree.parent < 0) {
+      ++roots;
+    } else {
+      REQUIRE(tree.parent < n);
+      CHECK(all[static_cast<std::size_t>(tree.parent)].trees[which].children[tree.place] == pe);
+    }
+    for (int place = 0; place < 2; ++place)
+      if (tree.children[place] >= 0) {
+        const auto& child = all[static_cast<std::size_t>(tree.children[place])].trees[which];
+        CHECK(child.parent == pe);
+        CHECK(child.place == place);
+      }
+    int depth = 0;
+    for (int at = pe; at >= 0 && depth <= n; ++depth)
+      at = all[static_cast<std::size_t>(at)].trees[which].parent;
+    CHECK(depth <= std::bit_width(static_cast<unsigned>(n)) + 1);
+  }
+  CHECK(roots == 1);
+}
+
+bool is_inner(const team_topology::tree& tree) {
+  return tree.children[0] >= 0 || tree.children[1] >= 0;
+}
+
+}  // namespace
+
+TEST_CASE("rings and double binary trees are whole, for any number of PEs") {
+  std::vector<int> sizes = {1000, 4096, 65'536};
+  for (int n = 1; n <= 130; ++n) sizes.push_back(n);
+  for (int n : sizes) {
+    CAPTURE(n);
+    std::vector<team_topology> all;
+    for (int pe = 0; pe < n; ++pe) all.push_back(topology_of(pe, n));
+    for (int pe = 0; pe < n; ++pe) {
+      const auto& mine = all[static_cast<std::size_t>(pe)];
+      CHECK(all[static_cast<std::size_t>(mine.ring_next)].ring_previous == pe);
+      CHECK(all[static_cast<std::size_t>(mine.ring_next)].ring_position ==
+            (mine.ring_position + 1) % n);
+      const bool inner_in_both = is_inner(mine.trees[0]) && is_inner(mine.trees[1]);
+      CHECK_FALSE(inner_in_both);
+    }
+    check_tree(all, 0);
+    check_tree(all, 1);
+  }
+}
+
+TEST_CASE("a plan follows from the question, and what is forced is obeyed or refused") {
+  const plan tiny = choose_all_reduce({.bytes = 8, .n_pes = 2});
+  CHECK(tiny.algo == algorithm::one_shot);
+  CHECK(tiny.proto == protocol::ll);
+  const plan large = choose_all_reduce({.bytes = 64u << 20, .n_pes = 2});
+  CHECK(large.algo == algorithm::two_shot);
+  CHECK(large.streaming);
+  CHECK_FALSE(choose_all_reduce({.bytes = 1 << 20, .n_pes = 2}).streaming);
+  CHECK(choose_all_reduce({.bytes = 8, .n_pes = 4, .all_mapped = false}).algo == algorithm::tree);
+  CHECK(choose_all_reduce({.bytes = 1 << 30, .n_pes = 4, .all_mapped = false}).algo ==
+        algorithm::ring);
+  CHECK(choose_all_reduce({.bytes = 8, .n_pes = 1000}).algo == algorithm::tree);
+
+  plan_question forced{
+      .bytes = 100, .n_pes = 4, .forced_algorithm = algorithm::ring, .forced_channels = 3};
+  const plan ring = choose_all_reduce(forced);
+  CHECK(ring.algo == algorithm::ring);
+  CHECK(ring.channels == 3);
+  CHECK(explain(ring, forced)
+            .starts_with("ring ll, 3 channels of 1 thread: HEDDLE_ALGO; HEDDLE_CHANNELS; "));
+
+  forced.forced_algorithm = algorithm::two_shot;
+  forced.all_mapped = false;
+  CHECK_THROWS_WITH_AS((void)choose_all_reduce(forced), doctest::Contains("choose ring or tree"),
+                       error);
+  forced.all_mapped = true;
+  forced.forced_protocol = protocol::ll;
+  CHECK_THROWS_WITH_AS((void)choose_all_reduce(forced), doctest::Contains("simple alone"), error);
+  CHECK_FALSE(parse_algorithm(""));
+  CHECK(parse_algorithm("tree") == algorithm::tree);
+  CHECK_THROWS_WITH_AS((void)parse_protocol("ll128"), doctest::Contains("simple, ll"), error);
+}

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <heddle/device/types.hpp>
+#include <heddle/error.hpp>
+#include <set>
+
+#include "support/environment.hpp"
+#include "support/last_cache.hpp"
+#include "support/log.hpp"
+
+using namespace heddle;
+
+TEST_CASE("sizes are read and written") {
+  CHECK(parse_bytes("0") == 0);
+  CHECK(parse_bytes("4096") == 4096);
+  CHECK(parse_bytes("64K") == 65536);
+  CHECK(parse_bytes("64M") == 64u << 20);
+  CHECK(parse_bytes("1GiB") == 1u << 30);
+  CHECK(parse_bytes("2GB") == std::size_t{2} << 30);
+  CHECK(parse_bytes("1t") == std::size_t{1} << 40);
+  CHECK(parse_bytes("12B") == 12);
+  for (const char* bad : {"", "M", "64X", "1.5G", "-1", "64 M", "64MM", "99999999999T"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(parse_bytes(bad));
+  }
+  CHECK(format_bytes(0) == "0 B");
+  CHECK(format_bytes(1536) == "1.5 KiB");
+  CHECK(format_bytes(64u << 20) == "64 MiB");
+  CHECK(last_cache_bytes() >= 1u << 18);
+}
+
+TEST_CASE("every variable has a name of its own, a default that is valid, and a meaning") {
+  std::set<std::string> names;
+  for (const auto& row : environment::describe()) {
+    CAPTURE(row.name);
+    CHECK(row.name.starts_with("HEDDLE_"));
+    CHECK(names.insert(row.name).second);
+    CHECK(row.meaning.size() > 10);
+    CHECK((row.is_set || row.value == row.default_value));
+  }
+  CHECK_NOTHROW((void)environment::from_process());
+}
+
+TEST_CASE("log levels and subsystems are chosen by name") {
+  log::configure("INFO", "COLL,init");
+  CHECK(log::enabled(log::level::info, log::subsystem::coll));
+  CHECK(log::enabled(log::level::info, log::subsystem::init));
+  CHECK_FALSE(log::enabled(log::level::info, log::subsystem::heap));
+  CHECK(log::enabled(log::level::warn, log::subsystem::heap));
+  CHECK_FALSE(log::enabled(log::level::trace, log::subsystem::coll));
+  log::configure("TRACE", "^HEAP");
+  CHECK(log::enabled(log::level::trace, log::subsystem::coll));
+  CHECK_FALSE(log::enabled(log::level::info, log::subsystem::heap));
+  log::configure("NONE", "ALL");
+  CHECK_FALSE(log::enabled(log::level::error, log::subsystem::coll));
+  CHECK_THROWS_WITH_AS(log::configure("LOUD", "ALL"), doctest::Contains("NONE, WARN, INFO, TRACE"),
+                       error);
+  CHECK_THROWS_WITH_AS(log::configure("WARN", "COIL"), doctest::Contains("coll"), error);
+}
+
+TEST_CASE(
+    "half precision and bfloat16: every value is exact in float and comes back, rounding is to "
+    "nearest even") {
+  for (std::uint32_t bits = 0; bits < 65536; ++bits) {
+    const f16 half{static_cast<std::uint16_t>(bits)};
+    const float value = to_float(half);
+    if (std::isnan(value))
+      CHECK(std::isnan(to_float(to_f16(value))));
+    else if (to_f16(value).bits != bits)
+      FAIL_CHECK("f16 " << bits);
+    const bf16 brain{static_cast<std::uint16_t>(bits)};
+    const float wide = to_float(brain);
+    if (std::isnan(wide))
+      CHECK(std::isnan(to_float(to_bf16(wide))));
+    else if (to_bf16(wide).bits != bits)
+      FAIL_CHECK("bf16 " << bits);
+  }
+  CHECK(to_float(f16{0x3c00}) == 1.0f);
+  CHECK(to_float(f16{0x0001}) == std::ldexp(1.0f, -24));
+  CHECK(to_f16(65504.0f).bits == 0x7bff);
+  CHECK(to_f16(65520.0f).bits == 0x7c00);
+  CHECK(to_f16(65519.0f).bits == 0x7bff);
+  CHECK(to_f16(1.0f + 0x1p-11f).bits == 0x3c00);  // halfway: to even
+  CHECK(to_f16(1.0f + 0x3p-11f).bits == 0x3c02);
+  CHECK(to_f16(0x1p-25f).bits == 0x0000);
+  CHECK(to_f16(0x1.8p-25f).bits == 0x0001);
+  CHECK(to_f16(-2.0f).bits == 0xc000);
+  CHECK(to_bf16(1.0f).bits == 0x3f80);
+  CHECK(to_bf16(std::bit_cast<float>(0x3f808000u)).bits == 0x3f80);
+  CHECK(to_bf16(std::bit_cast<float>(0x3f818000u)).bits == 0x3f82);
+}
