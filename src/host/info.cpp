@@ -69,8 +69,8 @@ ordered_json fabrics() {
   if (!hints) return result;
   hints->ep_attr->type = FI_EP_RDM;
   hints->caps = FI_RMA;
-  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY |
-                                FI_MR_ENDPOINT | FI_MR_RAW;
+  hints->domain_attr->mr_mode =
+      FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT | FI_MR_RAW;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
   fi_info* found = nullptr;
   if (fi_getinfo(FI_VERSION(1, 9), nullptr, nullptr, 0, hints.get(), &found) != 0) return result;

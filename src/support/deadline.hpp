@@ -7,8 +7,8 @@
 
 namespace heddle {
 
-/// A point in time that a wait may not pass. Passed by value down a call chain, so that the parts of
-/// one operation share one limit.
+/// A point in time that a wait may not pass. Passed by value down a call chain, so that the parts
+/// of one operation share one limit.
 class deadline {
  public:
   using clock = std::chrono::steady_clock;

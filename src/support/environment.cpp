@@ -206,9 +206,10 @@ environment environment::from_process() {
           fmt::format("\n  {}: no such variable; the nearest is {}", name, nearest(name).name);
   }
   if (!problems.empty())
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "the environment has variables that heddle cannot take (heddle-info --no-job lists all):{}",
-                problems);
+    throw_error(
+        HEDDLE_ERROR_INVALID_ARGUMENT,
+        "the environment has variables that heddle cannot take (heddle-info --no-job lists all):{}",
+        problems);
   return result;
 }
 

@@ -13,7 +13,8 @@ namespace heddle {
 std::size_t last_cache_bytes() {
   std::size_t last = 0;
   for (int index = 0; index < 8; ++index) {
-    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size");
+    std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) +
+                       "/size");
     std::string text;
     if (!(file >> text)) break;
     if (const auto bytes = parse_bytes(text)) last = *bytes;

@@ -21,8 +21,8 @@ void write(level level, subsystem subsystem, std::string_view text);
 /// Names the PE in the calling thread's messages; -1 for none.
 void set_pe(int pe);
 
-/// Level by name (NONE, WARN, INFO, TRACE) and subsystems as a comma-separated list ("ALL", "INIT,COLL";
-/// a leading ^ excludes). Throws heddle::error for an unknown name.
+/// Level by name (NONE, WARN, INFO, TRACE) and subsystems as a comma-separated list ("ALL",
+/// "INIT,COLL"; a leading ^ excludes). Throws heddle::error for an unknown name.
 void configure(std::string_view level, std::string_view subsystems);
 
 template <class... Args>

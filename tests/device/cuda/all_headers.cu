@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// Every public header in one CUDA translation unit, and every AllReduce algorithm instantiated for a CUDA block.
+// Every public header in one CUDA translation unit, and every AllReduce algorithm instantiated for
+// a CUDA block.
 
 #include <heddle/device/atomic.hpp>
 #include <heddle/device/backoff.hpp>
@@ -31,10 +32,18 @@ template <class T, class Op, protocol Protocol>
 __global__ void reduce(all_reduce_args args, int algorithm) {
   const cuda_block block;
   switch (algorithm) {
-    case 0: all_reduce_one_shot<Protocol, T, Op>(block, args); break;
-    case 1: all_reduce_two_shot<T, Op>(block, args); break;
-    case 2: all_reduce_ring<Protocol, T, Op>(block, args); break;
-    default: all_reduce_tree<Protocol, T, Op>(block, args); break;
+    case 0:
+      all_reduce_one_shot<Protocol, T, Op>(block, args);
+      break;
+    case 1:
+      all_reduce_two_shot<T, Op>(block, args);
+      break;
+    case 2:
+      all_reduce_ring<Protocol, T, Op>(block, args);
+      break;
+    default:
+      all_reduce_tree<Protocol, T, Op>(block, args);
+      break;
   }
 }
 

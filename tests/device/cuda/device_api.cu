@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// What the device API becomes in PTX. The scopes must be .sys wherever another PE looks: no CPU test can tell.
+// What the device API becomes in PTX. The scopes must be .sys wherever another PE looks: no CPU
+// test can tell.
 
 #include <heddle/device/ll.hpp>
 #include <heddle/device/team.hpp>
