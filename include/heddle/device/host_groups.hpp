@@ -67,7 +67,7 @@ class host_group_barrier {
 /// Threads of a host block that share one barrier; a null barrier is a group of one thread.
 class host_group {
  public:
-  HEDDLE_FN host_group(host_group_barrier* barrier, int rank) : barrier_(barrier), rank_(rank) {}
+  HEDDLE_FN constexpr host_group(host_group_barrier* barrier, int rank) : barrier_(barrier), rank_(rank) {}
 
   HEDDLE_FN int size() const { return barrier_ ? size_of(barrier_) : 1; }
   HEDDLE_FN int rank() const { return rank_; }
@@ -129,7 +129,7 @@ class host_block : public host_group {
   static constexpr int warp_size = 32;
 
   /// A block of one thread.
-  HEDDLE_FN host_block(int block_rank, int num_blocks)
+  HEDDLE_FN constexpr host_block(int block_rank, int num_blocks)
       : host_group(nullptr, 0), block_rank_(block_rank), num_blocks_(num_blocks) {}
   host_block(host_group_barrier* barrier, host_group_barrier* warp_barrier, int rank,
              int block_rank, int num_blocks)

@@ -6,6 +6,10 @@
 ///
 /// HEDDLE_FN marks a function that runs in kernels of every device. Bodies that differ test
 /// HEDDLE_ON_CUDA, in leaf functions alone, each beside its host twin.
+///
+/// HEDDLE_HOT and HEDDLE_COLD keep a host compiler from passing small structures through memory on
+/// the way between two hops: what is read back in wider pieces than it was written waits for the
+/// processor's store buffer, in which the stores to other PEs' lines are, as long as a hop.
 
 #if defined(__CUDACC__)
 #include <cuda/std/atomic>
@@ -14,12 +18,16 @@
 #include <cuda/std/cstdint>
 #include <cuda/std/type_traits>
 #define HEDDLE_FN __host__ __device__
+#define HEDDLE_HOT
+#define HEDDLE_COLD
 #else
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #define HEDDLE_FN
+#define HEDDLE_HOT [[gnu::always_inline]]
+#define HEDDLE_COLD [[gnu::noinline]]
 #endif
 
 #if defined(__CUDA_ARCH__)

@@ -38,8 +38,7 @@ class team_ref {
   template <class T>
   HEDDLE_FN T* ptr(T* symmetric, int pe) const;
 
-  // ---- put and get: n elements
-  // --------------------------------------------------------------------
+  // ---- put and get: n elements ----
 
   /// Copies src to `pe`'s dst. Delivered, in order with a later signal to the same PE, fence or
   /// barrier.
@@ -61,8 +60,7 @@ class team_ref {
   template <class T>
   HEDDLE_FN T g(const T* src, int pe) const;
 
-  // ---- signals
-  // ------------------------------------------------------------------------------------
+  // ---- signals ----
 
   /// put, then the update of `pe`'s signal. Who sees the signal (wait_until, test: acquire) sees
   /// the data of this call, whichever of the group's threads wrote it, and earlier puts of the
@@ -75,8 +73,7 @@ class team_ref {
   HEDDLE_FN void update_signal(G group, signal* signal_word, uint64_t value, signal_op op,
                                int pe) const;
 
-  // ---- waiting for a word of this PE: uint32_t, uint64_t, int32_t or int64_t
-  // ------------------------
+  // ---- waiting for a word of this PE: uint32_t, uint64_t, int32_t or int64_t ----
 
   /// Waits until *word compares true with value (acquire, for all threads of the group). A wait
   /// that passes the team's deadline records itself and aborts the team, on every PE; then, as in
@@ -91,9 +88,10 @@ class team_ref {
   template <group G, class T>
   HEDDLE_FN bool test(G group, const T* word, cmp how, T value) const;
 
-  // ---- atomics on `pe`'s copy of a word of 4 or 8 bytes, by the calling thread
-  // ---------------------- Each is one indivisible step. They order nothing by themselves; a fence
-  // before one orders it after earlier puts to that PE.
+  // ---- atomics on `pe`'s copy of a word of 4 or 8 bytes, by the calling thread ----
+
+  // Each is one indivisible step. They order nothing by themselves; a fence before one orders it
+  // after earlier puts to that PE.
 
   template <class T>
   HEDDLE_FN T atomic_fetch(const T* word, int pe) const;
@@ -125,8 +123,7 @@ class team_ref {
   template <class T>
   HEDDLE_FN void atomic_xor(T* word, T value, int pe) const;
 
-  // ---- ordering
-  // -----------------------------------------------------------------------------------
+  // ---- ordering ----
 
   /// Puts, signals and atomics of the calling thread before it are delivered to each PE before
   /// those after it.
@@ -143,14 +140,12 @@ class team_ref {
   template <group G>
   HEDDLE_FN wait_status sync(G group, int index = 0) const;
 
-  // ---- failure
-  // ------------------------------------------------------------------------------------
+  // ---- failure ----
 
   /// True once the team was aborted: by a lost PE, a wait past its deadline, or the user.
   HEDDLE_FN bool aborted() const;
 
-  // ---- for heddle's own kernels
-  // ---------------------------------------------------------------------
+  // ---- for heddle's own kernels ----
 
   /// As wait_until by one thread, recorded as `op` waiting for `peer` (-1: unknown).
   template <class T>

@@ -20,53 +20,82 @@ namespace heddle {
 
 namespace detail {
 
-/// Tells where this PE's buffers are and learns where the others' are. 1: all symmetric, 0: some
-/// are not, -1: the team was aborted.
+/// Where a PE's buffers are: offsets in its heap, or `not_symmetric`.
+struct two_shot_buffers {
+  uint64_t input;
+  uint64_t output;
+
+  HEDDLE_FN bool symmetric() const {
+    return input != channel_scratch::not_symmetric && output != channel_scratch::not_symmetric;
+  }
+  HEDDLE_FN bool operator==(const two_shot_buffers& other) const {
+    return input == other.input && output == other.output;
+  }
+};
+
+/// What the PEs of a call have in common.
+enum class two_shot_way {
+  aborted,
+  same_offsets,  ///< everybody's buffers are where mine are
+  in_place,      ///< all are symmetric
+  staged         ///< some are not
+};
+
+HEDDLE_FN inline two_shot_buffers buffers_of(const channel_scratch& scratch, int pe) {
+  const auto& from = scratch.arrival_of(pe);
+  return {load(&from.input, relaxed), load(&from.output, relaxed)};
+}
+
+/// Tells every other PE where this PE's buffers are, and learns where theirs are.
 template <group G>
-HEDDLE_FN int two_shot_enter(G group, const team_ref& team, const channel_scratch& scratch,
-                             uint64_t epoch, uint64_t input, uint64_t output, uint64_t bytes) {
+HEDDLE_FN two_shot_way two_shot_enter(G group, const team_ref& team, const channel_scratch& scratch,
+                                      uint64_t epoch, const two_shot_buffers& mine) {
   const int me = team.my_pe();
   const int n_pes = team.n_pes();
   bool arrived = true;
-  bool symmetric =
-      input != channel_scratch::not_symmetric && output != channel_scratch::not_symmetric;
+  bool same = mine.symmetric();
+  bool symmetric = same;
   for (int pe = group.rank(); pe < n_pes; pe += group.size()) {
+    if (pe == me) continue;
     auto* there = team.ptr(&scratch.arrival_of(me), pe);
-    store(&there->input, input, relaxed);
-    store(&there->output, output, relaxed);
-    store(&there->bytes, bytes, relaxed);
+    store(&there->input, mine.input, relaxed);
+    store(&there->output, mine.output, relaxed);
     store(&there->epoch, epoch, release);
   }
   for (int pe = group.rank(); pe < n_pes; pe += group.size()) {
-    auto& from = scratch.arrival_of(pe);
-    arrived &= team.wait_by_thread(&from.epoch, cmp::ge, epoch, operation::all_reduce, pe) ==
-               wait_status::ok;
-    symmetric &= load(&from.input, relaxed) != channel_scratch::not_symmetric &&
-                 load(&from.output, relaxed) != channel_scratch::not_symmetric;
-    take_back(&from.taken);
+    if (pe == me) continue;
+    arrived &= team.wait_by_thread(&scratch.arrival_of(pe).epoch, cmp::ge, epoch,
+                                   operation::all_reduce, pe) == wait_status::ok;
+    const auto theirs = buffers_of(scratch, pe);
+    same &= theirs == mine;
+    symmetric &= theirs.symmetric();
   }
-  if (!group.all(arrived)) return -1;
-  return group.all(symmetric) ? 1 : 0;
+  if (!group.all(arrived)) return two_shot_way::aborted;
+  if (group.all(same)) return two_shot_way::same_offsets;
+  return group.all(symmetric) ? two_shot_way::in_place : two_shot_way::staged;
 }
 
-template <class T, class Op, group G>
+/// `buffers(pe)` tells where they are. When all offsets are the same they come from this PE's own
+/// arguments and not from the lines that have just arrived, so that a host processor has the
+/// addresses before the lines.
+template <class T, class Op, group G, class Buffers>
 HEDDLE_FN void two_shot_in_place(G group, const team_ref& team, const channel_scratch& scratch,
-                                 size_t n, stores how) {
-  const segment<T> mine(n, team.n_pes(), team.my_pe());
+                                 const segment<T>& mine, stores how, Buffers buffers) {
+  const int me = team.my_pe();
+  const int n_pes = team.n_pes();
   operand_list<T, channel_scratch::max_one_shot_pes> with;
-  for (int pe = 0; pe < team.n_pes(); ++pe) {
-    const auto& where = scratch.arrival_of(pe);
-    byte* heap = team.ptr(team.heap(), pe);
-    with.add_source(reinterpret_cast<const T*>(heap + load(&where.input, relaxed)) + mine.begin);
-  }
+  for (int pe = 0; pe < n_pes; ++pe)
+    with.add_source(reinterpret_cast<const T*>(team.ptr(team.heap(), pe) + buffers(pe).input) +
+                    mine.begin);
   // Written from this PE on, so that the PEs do not all write to one at the same time.
-  for (int i = 0; i < team.n_pes(); ++i) {
-    const int pe = (team.my_pe() + i) % team.n_pes();
-    byte* heap = team.ptr(team.heap(), pe);
-    with.add_destination(
-        reinterpret_cast<T*>(heap + load(&scratch.arrival_of(pe).output, relaxed)) + mine.begin);
+  for (int i = 0; i < n_pes; ++i) {
+    const int pe = me + i < n_pes ? me + i : me + i - n_pes;
+    with.add_destination(reinterpret_cast<T*>(team.ptr(team.heap(), pe) + buffers(pe).output) +
+                         mine.begin);
   }
-  reduce_copy<T, Op>(group, with.view(), mine.count, {team.n_pes()}, how);
+  for (int pe = group.rank(); pe < n_pes; pe += group.size())
+    if (pe != me) take_back(&scratch.arrival_of(pe).taken);
+  reduce_copy<T, Op>(group, with.view(), mine.count, {n_pes}, how);
 }
 
 /// One piece of at most staging_capacity bytes. The slot of PE p in staging_in holds its input to
@@ -120,15 +149,23 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args) {
 
   block.sync();  // the call before has counted
   const uint64_t epoch = scratch.state().two_shot + 1;
-  const size_t bytes = args.count * sizeof(T);
-  const int symmetric = detail::two_shot_enter(
-      block, team, scratch, epoch, team.symmetric_offset(part.input, part.count * sizeof(T)),
-      team.symmetric_offset(part.output, part.count * sizeof(T)), bytes);
+  const size_t bytes = part.count * sizeof(T);
+  const detail::two_shot_buffers mine = {team.symmetric_offset(part.input, bytes),
+                                         team.symmetric_offset(part.output, bytes)};
+  const detail::segment<T> my_segment(part.count, team.n_pes(), team.my_pe());
+  const auto way = detail::two_shot_enter(block, team, scratch, epoch, mine);
   if (block.rank() == 0) scratch.state().two_shot = epoch;
-  if (symmetric < 0) return;
+  if (way == detail::two_shot_way::aborted) return;
 
-  if (symmetric) {
-    detail::two_shot_in_place<T, Op>(block, team, scratch, part.count, args.stores);
+  if (way != detail::two_shot_way::staged) {
+    if (way == detail::two_shot_way::same_offsets) {
+      detail::two_shot_in_place<T, Op>(block, team, scratch, my_segment, args.stores,
+                                       [&](int) { return mine; });
+    } else {
+      detail::two_shot_in_place<T, Op>(block, team, scratch, my_segment, args.stores, [&](int pe) {
+        return pe == team.my_pe() ? mine : detail::buffers_of(scratch, pe);
+      });
+    }
     (void)team.sync(block, barrier);
     return;
   }

@@ -36,7 +36,6 @@ class channel_scratch {
     uint64_t epoch;  ///< written last (release)
     uint64_t input;  ///< offset in the heap, or `not_symmetric`
     uint64_t output;
-    uint64_t bytes;
     uint64_t taken;  ///< see take_back
   };
   static constexpr uint64_t not_symmetric = ~uint64_t{0};

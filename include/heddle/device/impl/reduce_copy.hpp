@@ -14,29 +14,34 @@ template <class T>
 struct operands {
   const T* const* sources;
   T* const* destinations;
-  int n_sources;
-  int n_destinations;
+  int n_sources = 0;
+  int n_destinations = 0;
 };
 
 /// Room for up to N sources and N destinations.
+///
+/// The view is a reference to what add_ wrote, member by member: a copy would be read in wider
+/// pieces than were written, for which a host processor waits until its store buffer is empty, and
+/// there the stores to other PEs' lines are: as long as a hop.
 template <class T, int N>
 class operand_list {
  public:
+  HEDDLE_FN operand_list() : operands_{sources_, destinations_} {}
+  operand_list(const operand_list&) = delete;
+  operand_list& operator=(const operand_list&) = delete;
+
   HEDDLE_FN void add_source(const void* source) {
-    sources_[n_sources_++] = static_cast<const T*>(source);
+    sources_[operands_.n_sources++] = static_cast<const T*>(source);
   }
   HEDDLE_FN void add_destination(void* destination) {
-    destinations_[n_destinations_++] = static_cast<T*>(destination);
+    destinations_[operands_.n_destinations++] = static_cast<T*>(destination);
   }
-  HEDDLE_FN operands<T> view() const {
-    return {sources_, destinations_, n_sources_, n_destinations_};
-  }
+  HEDDLE_FN const operands<T>& view() const { return operands_; }
 
  private:
+  operands<T> operands_;
   const T* sources_[N];
   T* destinations_[N];
-  int n_sources_ = 0;
-  int n_destinations_ = 0;
 };
 
 /// What is done with the combination of all sources: nothing (0), or `finish` for that many PEs.
@@ -284,13 +289,24 @@ template <class T, class Op>
   }
 }
 
+template <class T>
+bool is_pair(const operands<T>& with) {
+  return with.n_sources == 2 && with.n_destinations >= 1 && with.n_destinations <= 2;
+}
+
+template <class T, class Op>
+[[gnu::always_inline]] inline void reduce_pair_of(const operands<T>& with, size_t begin, size_t end,
+                                                  finish_for finish) {
+  reduce_pair<T, Op>(with.sources[0] + begin, with.sources[1] + begin, with.destinations[0] + begin,
+                     with.n_destinations == 2 ? with.destinations[1] + begin : nullptr, end - begin,
+                     finish);
+}
+
 template <class T, class Op>
 [[gnu::always_inline]] inline void reduce_cached(const operands<T>& with, size_t begin, size_t end,
                                                  finish_for finish) {
-  if (with.n_sources == 2 && with.n_destinations >= 1 && with.n_destinations <= 2) {
-    reduce_pair<T, Op>(
-        with.sources[0] + begin, with.sources[1] + begin, with.destinations[0] + begin,
-        with.n_destinations == 2 ? with.destinations[1] + begin : nullptr, end - begin, finish);
+  if (is_pair(with)) {
+    reduce_pair_of<T, Op>(with, begin, end, finish);
   } else {
     reduce_tiles<T, Op>(with, begin, end, finish);
   }
@@ -335,7 +351,18 @@ template <class T, class Op>
                                          finish_for finish, stores how) {
   reduce_range<T, Op>(with, begin, end, finish, how);
 }
+
+/// For what is combined as it is stored. Half the instructions matter where a call is as short as a
+/// few hops: all stores of a few KiB then fit into the processor's store buffer.
+template <class T, class Op>
+[[gnu::target("avx512f,prefer-vector-width=512")]] void reduce_pair_avx512(const operands<T>& with,
+                                                                           size_t begin, size_t end,
+                                                                           finish_for finish) {
+  reduce_pair_of<T, Op>(with, begin, end, finish);
+}
+
 inline const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+inline const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
 #endif
 
 template <class T, class Op, group G>
@@ -351,6 +378,10 @@ void reduce_copy(G group, const operands<T>& with, size_t n, finish_for finish,
     return;
   }
 #if defined(__x86_64__)
+  if constexpr (std::is_same_v<typename accumulator<T>::type, T>) {
+    if (has_avx512 && how == stores::cached && is_pair(with))
+      return reduce_pair_avx512<T, Op>(with, mine.begin, mine.end, finish);
+  }
   if (has_avx2) {
     reduce_avx2<T, Op>(with, mine.begin, mine.end, finish, how);
   } else {

@@ -10,9 +10,9 @@
 ///
 ///   up to 16 PEs     each PE stores e (release) in word `arrived[me]` of every other,
 ///                    then waits for its own arrived[i] >= e for every i: one hop
-///   more             dissemination (Hensgen, Finkel, Manber 1988): in round k store e in word
-///   round[k]
-///                    of PE me + 2^k, then wait for the own round[k] >= e: ceil(log2 n) hops
+///   more             dissemination (Hensgen, Finkel, Manber 1988): in round k store e in
+///                    round[k] of PE me + 2^k, then wait for the own round[k] >= e:
+///                    ceil(log2 n) hops
 ///
 /// Words only grow, so nothing is reset, and a PE that is one barrier ahead does no harm: it cannot
 /// be two ahead, since it waits for this one.

@@ -8,7 +8,7 @@
 /// Bounded waits.
 ///
 /// One thread looks; the others of its group learn the outcome through group.broadcast, which also
-/// passes on what the acquire made visible. The first look is inline; all that costs (abort word,
+/// passes on what the acquire made visible. The first looks are inline; all that costs (abort word,
 /// clock, records) is in wait_slowly. A wait that is slow publishes itself in `waiting`, so that a
 /// PE whose wait times out can follow the chain of who waits for whom to the one that waits for
 /// nobody: the culprit.
@@ -51,8 +51,9 @@ HEDDLE_FN inline void team_ref::give_up(wait_record what) const {
 }
 
 template <class Look>
-HEDDLE_FN wait_status team_ref::wait_slowly(Look look, wait_record what, uint64_t timeout_ns,
-                                            bool abort_on_timeout) const {
+HEDDLE_COLD HEDDLE_FN wait_status team_ref::wait_slowly(Look look, wait_record what,
+                                                        uint64_t timeout_ns,
+                                                        bool abort_on_timeout) const {
   constexpr uint32_t polls_between_checks = 64;
   constexpr uint64_t publish_after_ns = 20'000'000;
 
@@ -86,8 +87,9 @@ HEDDLE_FN wait_status team_ref::wait_slowly(Look look, wait_record what, uint64_
 }
 
 template <class Look>
-HEDDLE_FN wait_status team_ref::wait_by_thread(Look look, const void* word, cmp how,
-                                               uint64_t expected, operation op, int peer) const {
+HEDDLE_HOT HEDDLE_FN inline wait_status team_ref::wait_by_thread(Look look, const void* word,
+                                                                 cmp how, uint64_t expected,
+                                                                 operation op, int peer) const {
   // What comes within a hop's time is met here, before anything that costs is set up; but where PEs
   // share a core, the one that is waited for may need it now.
   constexpr uint32_t quick_looks = HEDDLE_ON_CUDA ? 4 : 32;
@@ -110,8 +112,8 @@ HEDDLE_FN wait_status team_ref::wait_by_thread(Look look, const void* word, cmp 
 }
 
 template <class T>
-HEDDLE_FN wait_status team_ref::wait_by_thread(const T* word, cmp how, T value, operation op,
-                                               int peer) const {
+HEDDLE_HOT HEDDLE_FN inline wait_status team_ref::wait_by_thread(const T* word, cmp how, T value,
+                                                                 operation op, int peer) const {
   return wait_by_thread(
       [=](uint64_t& seen) {
         const T now = load(word, acquire);
