@@ -292,6 +292,9 @@ HEDDLE_API heddle_status_t heddle_put_signal_on_stream(heddle_team_t team, void*
                                                        uint64_t* signal, uint64_t value,
                                                        heddle_signal_op_t op, int pe,
                                                        heddle_stream_t stream);
+HEDDLE_API heddle_status_t heddle_signal_on_stream(heddle_team_t team, uint64_t* signal,
+                                                   uint64_t value, heddle_signal_op_t op, int pe,
+                                                   heddle_stream_t stream);
 HEDDLE_API heddle_status_t heddle_signal_wait_on_stream(heddle_team_t team, const uint64_t* signal,
                                                         heddle_cmp_t cmp, uint64_t value,
                                                         heddle_stream_t stream);

@@ -53,12 +53,20 @@ struct checked_signal {
   signal* word;
   std::uint64_t value;
   signal_op op;
+  int pe;
 
   checked_signal(const char* function, const heddle_team& team, std::uint64_t* signal_word,
-                 std::uint64_t update, heddle_signal_op_t how)
-      : word(symmetric_word(team, signal_word, sizeof(signal), function, "signal")),
-        value(update),
-        op(checked_signal_op(how, function)) {}
+                 std::uint64_t update, heddle_signal_op_t how, int target)
+      : value(update), op(checked_signal_op(how, function)), pe(target) {
+    check_pe(team, pe, function);
+    word = symmetric_word(team, signal_word, sizeof(signal), function, "signal");
+  }
+  void run(const heddle_team& team) const {
+    team.ref().update_signal(host_thread, word, value, op, pe);
+  }
+  void run_after(const checked_put& put) const {
+    put.team.ref().put_signal(host_thread, put.dst, put.src, put.bytes, word, value, op, pe);
+  }
 };
 
 struct checked_wait {
@@ -140,9 +148,7 @@ heddle_status_t heddle_put_signal(heddle_team_t team, void* dst, const void* src
                                   uint64_t* signal, uint64_t value, heddle_signal_op_t op, int pe) {
   return guarded([&] {
     const checked_put put("heddle_put_signal", team, dst, src, bytes, pe);
-    const checked_signal update("heddle_put_signal", put.team, signal, value, op);
-    put.team.ref().put_signal(host_thread, put.dst, put.src, bytes, update.word, value, update.op,
-                              pe);
+    checked_signal("heddle_put_signal", put.team, signal, value, op, pe).run_after(put);
   });
 }
 
@@ -150,9 +156,7 @@ heddle_status_t heddle_signal(heddle_team_t team, uint64_t* signal, uint64_t val
                               heddle_signal_op_t op, int pe) {
   return guarded([&] {
     auto& checked = checked_team(team, "heddle_signal");
-    check_pe(checked, pe, "heddle_signal");
-    const checked_signal update("heddle_signal", checked, signal, value, op);
-    checked.ref().update_signal(host_thread, update.word, value, update.op, pe);
+    checked_signal("heddle_signal", checked, signal, value, op, pe).run(checked);
   });
 }
 
@@ -226,11 +230,17 @@ heddle_status_t heddle_put_signal_on_stream(heddle_team_t team, void* dst, const
                                             heddle_signal_op_t op, int pe, heddle_stream_t stream) {
   return guarded([&] {
     const checked_put put("heddle_put_signal_on_stream", team, dst, src, bytes, pe);
-    const checked_signal update("heddle_put_signal_on_stream", put.team, signal, value, op);
-    run_on(stream, put.team, [put, update] {
-      put.team.ref().put_signal(host_thread, put.dst, put.src, put.bytes, update.word, update.value,
-                                update.op, put.pe);
-    });
+    const checked_signal update("heddle_put_signal_on_stream", put.team, signal, value, op, pe);
+    run_on(stream, put.team, [put, update] { update.run_after(put); });
+  });
+}
+
+heddle_status_t heddle_signal_on_stream(heddle_team_t team, uint64_t* signal, uint64_t value,
+                                        heddle_signal_op_t op, int pe, heddle_stream_t stream) {
+  return guarded([&] {
+    auto& checked = checked_team(team, "heddle_signal_on_stream");
+    const checked_signal update("heddle_signal_on_stream", checked, signal, value, op, pe);
+    run_on(stream, checked, [&checked, update] { update.run(checked); });
   });
 }
 

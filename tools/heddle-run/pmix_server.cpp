@@ -73,8 +73,7 @@ pmix_proc_t process_of(const std::string& job, pmix_rank_t rank) {
   return process;
 }
 
-// ---- what the library asks of its host
-// ------------------------------------------------------------
+// ---- what the library asks of its host ----
 
 pmix_status_t client_connected(const pmix_proc_t*, void*, pmix_info_t*, size_t,
                                pmix_op_cbfunc_t done, void* data) {

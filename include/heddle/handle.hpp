@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/error.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+
+/// What the C++ owners of C handles share.
+namespace heddle {
+
+namespace detail {
+
+inline void check(heddle_status_t status) {
+  if (status != HEDDLE_SUCCESS) throw error(status, heddle_last_error());
+}
+
+/// Owns a C handle that `destroy` releases.
+template <class Handle, heddle_status_t (*destroy)(Handle)>
+struct handle_deleter {
+  using pointer = Handle;
+  void operator()(Handle handle) const noexcept { destroy(handle); }
+};
+template <class Handle, heddle_status_t (*destroy)(Handle)>
+using owned = std::unique_ptr<std::remove_pointer_t<Handle>, handle_deleter<Handle, destroy>>;
+
+/// The bytes of n elements; what no size_t holds becomes one that no heap has room for.
+template <class T>
+constexpr std::size_t bytes_of(std::size_t n) {
+  constexpr auto most = static_cast<std::size_t>(-1);
+  return n > most / sizeof(T) ? most : n * sizeof(T);
+}
+
+}  // namespace detail
+
+}  // namespace heddle

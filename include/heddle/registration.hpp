@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/runtime.hpp>
+
+#include <memory>
+
+namespace heddle {
+
+/// Host memory of the caller that is symmetric, in place, while this lives: n elements that begin
+/// and end at pages. Made and destroyed collectively.
+template <class T>
+class registration {
+ public:
+  registration(const runtime& runtime, T* buffer, std::size_t n)
+      : buffer_(buffer, deleter{runtime.handle()}) {
+    void* symmetric;
+    const auto status =
+        heddle_register(runtime.handle(), buffer, detail::bytes_of<T>(n), &symmetric);
+    if (status != HEDDLE_SUCCESS) (void)buffer_.release();
+    detail::check(status);
+    data_ = static_cast<T*>(symmetric);
+  }
+
+  /// Its address in the heap, which kernels take. Host calls take the buffer's own as well.
+  [[nodiscard]] T* data() const { return data_; }
+
+ private:
+  struct deleter {
+    heddle_runtime_t runtime;
+    void operator()(T* buffer) const noexcept { heddle_unregister(runtime, buffer); }
+  };
+  std::unique_ptr<T, deleter> buffer_;
+  T* data_ = nullptr;
+};
+
+}  // namespace heddle

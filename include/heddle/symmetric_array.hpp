@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/runtime.hpp>
+
+#include <memory>
+
+namespace heddle {
+
+/// n elements of symmetric memory, zero at the start; made and destroyed collectively.
+template <class T>
+class symmetric_array {
+ public:
+  symmetric_array(const runtime& runtime, std::size_t n)
+      : data_(runtime.calloc<T>(n), deleter{runtime.handle()}), size_(n) {}
+
+  [[nodiscard]] T* data() const { return data_.get(); }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] T& operator[](std::size_t i) const { return data_.get()[i]; }
+  [[nodiscard]] T* begin() const { return data(); }
+  [[nodiscard]] T* end() const { return data() + size_; }
+
+ private:
+  struct deleter {
+    heddle_runtime_t runtime;
+    void operator()(T* pointer) const noexcept { heddle_free(runtime, pointer); }
+  };
+  std::unique_ptr<T, deleter> data_;
+  std::size_t size_;
+};
+
+}  // namespace heddle

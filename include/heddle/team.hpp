@@ -1,0 +1,216 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/team.hpp>
+#include <heddle/element.hpp>
+#include <heddle/stream.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <type_traits>
+
+namespace heddle {
+
+/// An ordered set of PEs. A split team is owned and destroyed with its last copy (collective, so
+/// drop the copies in the same order on every member); world and node belong to the runtime.
+class team {
+ public:
+  [[nodiscard]] int my_pe() const { return get(heddle_team_my_pe); }
+  [[nodiscard]] int n_pes() const { return get(heddle_team_n_pes); }
+
+  /// The value that kernels take.
+  [[nodiscard]] team_ref ref() const {
+    team_ref ref;
+    detail::check(heddle_team_get_ref(handle_, &ref, sizeof ref, team_ref::layout));
+    return ref;
+  }
+  /// The index in `to` of `pe` of this team; -1 if it is not a member.
+  [[nodiscard]] int translate(int pe, const team& to) const {
+    int translated;
+    detail::check(heddle_team_translate(handle_, pe, to.handle_, &translated));
+    return translated;
+  }
+
+  /// Collective over this team; PEs outside get an empty team (`!team`).
+  [[nodiscard]] team split_strided(int start, int stride, int size) const {
+    heddle_team_t child;
+    detail::check(heddle_team_split_strided(handle_, start, stride, size, &child));
+    return adopt(child);
+  }
+  [[nodiscard]] team split_color(int color, int key) const {
+    heddle_team_t child;
+    detail::check(heddle_team_split_color(handle_, color, key, &child));
+    return adopt(child);
+  }
+  [[nodiscard]] explicit operator bool() const { return handle_ != nullptr; }
+
+  /// Throws the error that aborted the team, if any did.
+  void check_status() const { detail::check(heddle_team_status(handle_)); }
+  void abort(const std::string& reason) const {
+    detail::check(heddle_team_abort(handle_, reason.c_str()));
+  }
+
+  template <class T>
+  void put(T* dst, const T* src, std::size_t n, int pe) const {
+    detail::check(heddle_put(handle_, dst, src, detail::bytes_of<T>(n), pe));
+  }
+  template <class T>
+  void get(T* dst, const T* src, std::size_t n, int pe) const {
+    detail::check(heddle_get(handle_, dst, src, detail::bytes_of<T>(n), pe));
+  }
+  template <class T>
+  void put_nbi(T* dst, const T* src, std::size_t n, int pe) const {
+    detail::check(heddle_put_nbi(handle_, dst, src, detail::bytes_of<T>(n), pe));
+  }
+  template <class T>
+  void get_nbi(T* dst, const T* src, std::size_t n, int pe) const {
+    detail::check(heddle_get_nbi(handle_, dst, src, detail::bytes_of<T>(n), pe));
+  }
+  /// One element.
+  template <class T>
+  void p(T* dst, const std::type_identity_t<T>& value, int pe) const {
+    put(dst, &value, 1, pe);
+  }
+  template <class T>
+  [[nodiscard]] T g(const T* src, int pe) const {
+    T value;
+    get(&value, src, 1, pe);
+    return value;
+  }
+  template <class T>
+  void put_signal(T* dst, const T* src, std::size_t n, signal* word, std::uint64_t value,
+                  signal_op op, int pe) const {
+    detail::check(heddle_put_signal(handle_, dst, src, detail::bytes_of<T>(n), word, value,
+                                    static_cast<heddle_signal_op_t>(op), pe));
+  }
+  void update_signal(signal* word, std::uint64_t value, signal_op op, int pe) const {
+    detail::check(heddle_signal(handle_, word, value, static_cast<heddle_signal_op_t>(op), pe));
+  }
+  void wait_until(const signal* word, cmp how, std::uint64_t value) const {
+    detail::check(heddle_signal_wait(handle_, word, static_cast<heddle_cmp_t>(how), value));
+  }
+  [[nodiscard]] bool test(const signal* word, cmp how, std::uint64_t value) const {
+    int satisfied;
+    detail::check(
+        heddle_signal_test(handle_, word, static_cast<heddle_cmp_t>(how), value, &satisfied));
+    return satisfied != 0;
+  }
+
+  /// Atomics on `pe`'s copy of an integer of 4 or 8 bytes.
+  template <class T>
+  [[nodiscard]] T atomic_fetch(const T* word, int pe) const {
+    return atomic(const_cast<T*>(word), HEDDLE_ATOMIC_FETCH, T{}, T{}, pe);
+  }
+  template <class T>
+  void atomic_set(T* word, std::type_identity_t<T> value, int pe) const {
+    atomic(word, HEDDLE_ATOMIC_SET, value, T{}, pe);
+  }
+  template <class T>
+  T atomic_swap(T* word, std::type_identity_t<T> value, int pe) const {
+    return atomic(word, HEDDLE_ATOMIC_SWAP, value, T{}, pe);
+  }
+  /// Stores value if the word equals compare; returns what was there.
+  template <class T>
+  T atomic_compare_swap(T* word, std::type_identity_t<T> compare, std::type_identity_t<T> value,
+                        int pe) const {
+    return atomic(word, HEDDLE_ATOMIC_COMPARE_SWAP, value, compare, pe);
+  }
+  template <class T>
+  T atomic_fetch_add(T* word, std::type_identity_t<T> value, int pe) const {
+    return atomic(word, HEDDLE_ATOMIC_ADD, value, T{}, pe);
+  }
+  template <class T>
+  T atomic_fetch_and(T* word, std::type_identity_t<T> value, int pe) const {
+    return atomic(word, HEDDLE_ATOMIC_AND, value, T{}, pe);
+  }
+  template <class T>
+  T atomic_fetch_or(T* word, std::type_identity_t<T> value, int pe) const {
+    return atomic(word, HEDDLE_ATOMIC_OR, value, T{}, pe);
+  }
+  template <class T>
+  T atomic_fetch_xor(T* word, std::type_identity_t<T> value, int pe) const {
+    return atomic(word, HEDDLE_ATOMIC_XOR, value, T{}, pe);
+  }
+
+  void fence() const { detail::check(heddle_fence(handle_)); }
+  void quiet() const { detail::check(heddle_quiet(handle_)); }
+  void barrier() const { detail::check(heddle_barrier(handle_)); }
+  void sync() const { detail::check(heddle_sync(handle_)); }
+
+  /// The same on a stream: in its order, complete when it has run them.
+  void barrier(const stream& stream) const {
+    detail::check(heddle_barrier_on_stream(handle_, stream.handle()));
+  }
+  void update_signal(signal* word, std::uint64_t value, signal_op op, int pe,
+                     const stream& stream) const {
+    detail::check(heddle_signal_on_stream(handle_, word, value, static_cast<heddle_signal_op_t>(op),
+                                          pe, stream.handle()));
+  }
+  template <class T>
+  void put(T* dst, const T* src, std::size_t n, int pe, const stream& stream) const {
+    detail::check(
+        heddle_put_on_stream(handle_, dst, src, detail::bytes_of<T>(n), pe, stream.handle()));
+  }
+  template <class T>
+  void get(T* dst, const T* src, std::size_t n, int pe, const stream& stream) const {
+    detail::check(
+        heddle_get_on_stream(handle_, dst, src, detail::bytes_of<T>(n), pe, stream.handle()));
+  }
+  template <class T>
+  void put_signal(T* dst, const T* src, std::size_t n, signal* word, std::uint64_t value,
+                  signal_op op, int pe, const stream& stream) const {
+    detail::check(heddle_put_signal_on_stream(handle_, dst, src, detail::bytes_of<T>(n), word,
+                                              value, static_cast<heddle_signal_op_t>(op), pe,
+                                              stream.handle()));
+  }
+  void wait_until(const signal* word, cmp how, std::uint64_t value, const stream& stream) const {
+    detail::check(heddle_signal_wait_on_stream(handle_, word, static_cast<heddle_cmp_t>(how), value,
+                                               stream.handle()));
+  }
+
+  /// output[i] = op over all PEs of input[i], on the default stream: complete on return.
+  template <element T>
+  void all_reduce(const T* input, T* output, std::size_t count, op op) const {
+    detail::check(heddle_all_reduce(handle_, input, output, count,
+                                    static_cast<heddle_type_t>(element_type<T>),
+                                    static_cast<heddle_op_t>(op), nullptr));
+  }
+  template <element T>
+  void all_reduce(const T* input, T* output, std::size_t count, op op, const stream& stream) const {
+    detail::check(heddle_all_reduce(handle_, input, output, count,
+                                    static_cast<heddle_type_t>(element_type<T>),
+                                    static_cast<heddle_op_t>(op), stream.handle()));
+  }
+
+  [[nodiscard]] heddle_team_t handle() const { return handle_; }
+
+ private:
+  friend class runtime;
+  explicit team(heddle_team_t borrowed) : handle_(borrowed) {}
+  static team adopt(heddle_team_t handle) {
+    team result(handle);
+    if (handle)
+      result.owned_.reset(handle, [](heddle_team_t owned) { heddle_team_destroy(owned); });
+    return result;
+  }
+  template <class T>
+  T atomic(T* word, heddle_atomic_op_t op, T value, T compare, int pe) const {
+    static_assert(std::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
+    std::uint64_t old;
+    detail::check(heddle_atomic(handle_, word, sizeof(T), op, static_cast<std::uint64_t>(value),
+                                static_cast<std::uint64_t>(compare), &old, pe));
+    return static_cast<T>(old);
+  }
+  [[nodiscard]] int get(heddle_status_t (*query)(heddle_team_t, int*)) const {
+    int value;
+    detail::check(query(handle_, &value));
+    return value;
+  }
+
+  heddle_team_t handle_;
+  std::shared_ptr<heddle_team> owned_;
+};
+
+}  // namespace heddle
