@@ -276,7 +276,7 @@ HEDDLE_API heddle_status_t heddle_event_elapsed(heddle_event_t start, heddle_eve
 /// The type-erased form of `heddle::launch`: runs `entry(arguments, block)` for every thread of a
 /// grid of blocks that are all resident. `arguments` (`bytes` of them, trivially copyable) are
 /// copied. See <heddle/device/launch.hpp>.
-typedef void (*heddle_kernel_entry_t)(const void* arguments, void* host_block);
+typedef void (*heddle_kernel_entry_t)(const void* arguments, const void* host_block);
 HEDDLE_API heddle_status_t heddle_launch(heddle_runtime_t runtime, heddle_stream_t stream, int grid,
                                          int block, heddle_kernel_entry_t entry,
                                          const void* arguments, size_t bytes);

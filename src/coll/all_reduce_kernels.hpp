@@ -26,9 +26,9 @@ struct all_reduce_kernels {
 namespace detail {
 
 template <class T, class Op, protocol Protocol, algorithm Algorithm>
-void all_reduce_entry(const void* arguments, void* host_block_pointer) {
+void all_reduce_entry(const void* arguments, const void* host_block_pointer) {
   const auto& args = *static_cast<const all_reduce_args*>(arguments);
-  const auto& block = *static_cast<host_block*>(host_block_pointer);
+  const auto& block = *static_cast<const host_block*>(host_block_pointer);
   if constexpr (Algorithm == algorithm::one_shot) all_reduce_one_shot<Protocol, T, Op>(block, args);
   if constexpr (Algorithm == algorithm::two_shot) all_reduce_two_shot<T, Op>(block, args);
   if constexpr (Algorithm == algorithm::ring) all_reduce_ring<Protocol, T, Op>(block, args);

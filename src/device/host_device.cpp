@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
 #include <deque>
 #include <heddle/device/group.hpp>
+#include <vector>
 
 #include "device/device.hpp"
 #include "device/host_streams.hpp"
@@ -16,14 +18,42 @@ namespace {
 /// many threads, far below what a process may have.
 constexpr int thread_limit = 1024;
 
-/// The barriers of a launched block and of its warps.
-struct block_barriers {
-  explicit block_barriers(int threads) : block(threads) {
-    for (int first = 0; first < threads; first += host_block::warp_size)
-      warps.emplace_back(std::min(host_block::warp_size, threads - first));
+/// The barriers of a launched block and of its warps, and what its threads share.
+class launched_block {
+ public:
+  launched_block(launch_shape shape, int block_rank) : barrier_(shape.block) {
+    if (shape.block > 1) {
+      for (int first = 0; first < shape.block; first += host_block::warp_size) {
+        const int members = std::min(host_block::warp_size, shape.block - first);
+        warp_barriers_.emplace_back(members);
+        warps_.push_back(members > 1 ? &warp_barriers_.back() : nullptr);
+      }
+    }
+    state_ = {shape.block > 1 ? &barrier_ : nullptr, warps_.empty() ? nullptr : warps_.data(),
+              block_rank, shape.grid};
   }
-  host_group_barrier block;
-  std::deque<host_group_barrier> warps;
+
+  void run(int rank, heddle_kernel_entry_t entry, const void* arguments) {
+    const host_block block(&state_, rank);
+    struct leave_at_end {
+      launched_block& block;
+      int rank;
+      ~leave_at_end() { block.leave(rank); }
+    } leave{*this, rank};
+    entry(arguments, &block);
+  }
+
+ private:
+  void leave(int rank) {
+    barrier_.leave();
+    if (!warps_.empty())
+      warp_barriers_[static_cast<std::size_t>(rank / host_block::warp_size)].leave();
+  }
+
+  host_group_barrier barrier_;
+  std::deque<host_group_barrier> warp_barriers_;
+  std::vector<host_group_barrier*> warps_;
+  host_block_state state_;
 };
 
 class host_device final : public device, private kernel_runner {
@@ -38,27 +68,11 @@ class host_device final : public device, private kernel_runner {
 
  private:
   void run(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments) override {
-    if (shape.grid == 1 && shape.block == 1) {
-      host_block block(0, 1);
-      entry(arguments, &block);
-      return;
-    }
-    std::deque<block_barriers> blocks;
-    for (int i = 0; i < shape.grid; ++i) blocks.emplace_back(shape.block);
+    if (shape.grid == 1 && shape.block == 1) return entry(arguments, &one_thread_block);
+    std::deque<launched_block> blocks;
+    for (int i = 0; i < shape.grid; ++i) blocks.emplace_back(shape, i);
     threads_.run(shape.grid * shape.block, [&](int i) {
-      const int rank = i % shape.block;
-      auto& barriers = blocks[static_cast<std::size_t>(i / shape.block)];
-      auto& warp = barriers.warps[static_cast<std::size_t>(rank / host_block::warp_size)];
-      host_block block(shape.block > 1 ? &barriers.block : nullptr,
-                       warp.members() > 1 ? &warp : nullptr, rank, i / shape.block, shape.grid);
-      struct leave_at_end {
-        host_group_barrier &block, &warp;
-        ~leave_at_end() {
-          block.leave();
-          warp.leave();
-        }
-      } leave{barriers.block, warp};
-      entry(arguments, &block);
+      blocks[static_cast<std::size_t>(i / shape.block)].run(i % shape.block, entry, arguments);
     });
   }
 

@@ -16,11 +16,6 @@ namespace {
 
 constexpr std::array<std::size_t, 6> element_bytes = {4, 8, 2, 2, 4, 8};
 
-/// The whole grid of a call that runs in the calling thread. A constant, since a kernel takes its
-/// block by value: a copy of what was written just before waits until the processor's store buffer
-/// has drained, which costs a hop when there are stores to other PEs' lines in it.
-constinit const heddle::host_block one_thread(0, 1);
-
 /// The bytes of a valid call; throws for one that is not.
 std::size_t validated_bytes(const void* input, const void* output, std::size_t count,
                             heddle_type_t type, heddle_op_t op) {
@@ -42,7 +37,7 @@ std::size_t validated_bytes(const void* input, const void* output, std::size_t c
                 input ? "output" : "input", count);
   const auto from = reinterpret_cast<std::uintptr_t>(input);
   const auto to = reinterpret_cast<std::uintptr_t>(output);
-  if ((from | to) % size != 0)
+  if (((from | to) & (size - 1)) != 0)
     throw_error(
         HEDDLE_ERROR_INVALID_ARGUMENT,
         "heddle_all_reduce: input {} and output {} must be aligned to the element's {} bytes",
@@ -118,7 +113,7 @@ void heddle_team::all_reduce(const void* input, void* output, std::size_t count,
   args_.stores =
       kernel.plan.streaming ? heddle::detail::stores::streaming : heddle::detail::stores::cached;
   if (stream == nullptr && kernel.plan.channels == 1 && kernel.plan.threads == 1) {
-    kernel.entry(&args_, const_cast<heddle::host_block*>(&one_thread));
+    kernel.entry(&args_, &heddle::one_thread_block);
     return check();
   }
   auto& queue = runtime_.queue(stream);

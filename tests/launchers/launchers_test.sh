@@ -92,6 +92,19 @@ fi
 
 # A launcher without PMIx is told how to start.
 check "a launcher without PMIx" 1 "heddle-run|mpi=pmix" env PMI_RANK=0 PMI_SIZE=2 PMI_FD=7 "$bin/hello"
+check "a PMIx launcher that is not there" 1 "no PMIx server answers.*srun --mpi=pmix" env PMIX_NAMESPACE=gone PMIX_RANK=0 "$bin/hello"
+
+# heddle-perf: what it writes, and what it says of bad options.
+check "heddle-perf --json" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-perf" all_reduce -b 8 -e 64 -f 8 -n 5 --json "$scratch/rows.json"
+check "the rows of --json" 0 "^4 rows$" python3 "$(dirname "${BASH_SOURCE[0]}")/check_rows.py" "$scratch/rows.json"
+rm -f "$scratch/rows.json"
+check "no such operation" 2 "fly" "$bin/heddle-perf" fly
+check "no such type" 2 "float128" "$bin/heddle-perf" all_reduce -d float128
+check "no such reduction" 2 "xor" "$bin/heddle-perf" all_reduce -o xor
+check "a size that is none" 2 "seven" "$bin/heddle-perf" all_reduce -b seven
+check "sizes the wrong way round" 2 "" "$bin/heddle-perf" all_reduce -b 64 -e 8
+check "put needs two PEs" 1 "start two, as heddle-run -n 2" "$bin/heddle-perf" put
+check "a file that cannot be written" 1 "/no/such/folder" "$bin/heddle-perf" all_reduce -b 8 -e 8 -n 1 --json /no/such/folder/x.json
 
 # Nothing is left: no process, no folder, no shared memory.
 sleep 0.3

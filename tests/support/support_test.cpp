@@ -6,9 +6,12 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <fstream>
 #include <heddle/device/types.hpp>
 #include <heddle/error.hpp>
+#include <iterator>
 #include <set>
+#include <string>
 
 #include "support/environment.hpp"
 #include "support/last_cache.hpp"
@@ -45,6 +48,25 @@ TEST_CASE("every variable has a name of its own, a default that is valid, and a 
     CHECK((row.is_set || row.value == row.default_value));
   }
   CHECK_NOTHROW((void)environment::from_process());
+}
+
+TEST_CASE("docs/environment.md lists every variable as it is") {
+  std::ifstream file(HEDDLE_SOURCE_DIR "/docs/environment.md");
+  REQUIRE(file);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  std::size_t rows = 0;
+  for (std::size_t at = text.find("\n| `HEDDLE_"); at != std::string::npos;
+       at = text.find("\n| `HEDDLE_", at + 1))
+    ++rows;
+  CHECK(rows == environment::describe().size());
+  for (const auto& variable : environment::describe()) {
+    const auto shown =
+        variable.default_value.empty() ? "empty" : "`" + variable.default_value + "`";
+    const auto row =
+        "\n| `" + variable.name + "` | " + shown + " | " + variable.meaning + " |\n";
+    INFO("missing:", row);
+    CHECK(text.find(row) != std::string::npos);
+  }
 }
 
 TEST_CASE("log levels and subsystems are chosen by name") {

@@ -33,6 +33,9 @@ report::report(const options& chosen, bool speaks, int n_pes)
 
 void report::start() {
   if (!speaks_) return;
+  // Before an hour of measuring, not after.
+  if (!chosen_.json_file.empty() && !std::ofstream(chosen_.json_file, std::ios::app))
+    throw std::runtime_error("cannot write " + chosen_.json_file);
   fmt::print("# heddle-perf {}, {} PEs, {} buffers\n", chosen_.operation, n_pes_,
              chosen_.private_buffers ? "private" : "symmetric");
   if (chosen_.root >= 0) fmt::print("# -r {}: no operation here has a root\n", chosen_.root);

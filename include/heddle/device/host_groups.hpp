@@ -67,7 +67,7 @@ class host_group_barrier {
 /// Threads of a host block that share one barrier; a null barrier is a group of one thread.
 class host_group {
  public:
-  HEDDLE_FN constexpr host_group(host_group_barrier* barrier, int rank) : barrier_(barrier), rank_(rank) {}
+  HEDDLE_FN host_group(host_group_barrier* barrier, int rank) : barrier_(barrier), rank_(rank) {}
 
   HEDDLE_FN int size() const { return barrier_ ? size_of(barrier_) : 1; }
   HEDDLE_FN int rank() const { return rank_; }
@@ -123,30 +123,49 @@ class host_warp : public host_group {
   using host_group::host_group;
 };
 
-/// The threads of one block of a grid that the host executor runs: real threads, all resident.
-class host_block : public host_group {
+/// What the threads of one block have in common; a null barrier is a block of one thread.
+struct host_block_state {
+  host_group_barrier* barrier = nullptr;
+  host_group_barrier* const* warp_barriers = nullptr;  ///< one per warp; null for a warp of one
+  int block_rank = 0;
+  int num_blocks = 1;
+};
+
+/// The threads of one block of a grid that the host executor runs: real threads, all resident. Two
+/// words, so that it is passed in registers.
+class host_block {
  public:
   static constexpr int warp_size = 32;
 
-  /// A block of one thread.
-  HEDDLE_FN constexpr host_block(int block_rank, int num_blocks)
-      : host_group(nullptr, 0), block_rank_(block_rank), num_blocks_(num_blocks) {}
-  host_block(host_group_barrier* barrier, host_group_barrier* warp_barrier, int rank,
-             int block_rank, int num_blocks)
-      : host_group(barrier, rank),
-        warp_barrier_(warp_barrier),
-        block_rank_(block_rank),
-        num_blocks_(num_blocks) {}
+  HEDDLE_FN constexpr host_block(const host_block_state* state, int rank)
+      : state_(state), rank_(rank) {}
 
-  HEDDLE_FN int block_rank() const { return block_rank_; }
-  HEDDLE_FN int num_blocks() const { return num_blocks_; }
+  HEDDLE_FN int size() const { return threads().size(); }
+  HEDDLE_FN int rank() const { return rank_; }
+  HEDDLE_FN void sync() const { threads().sync(); }
+  template <class T>
+  HEDDLE_FN T broadcast(T value) const {
+    return threads().broadcast(value);
+  }
+  HEDDLE_FN bool all(bool condition) const { return threads().all(condition); }
+
+  HEDDLE_FN int block_rank() const { return state_->block_rank; }
+  HEDDLE_FN int num_blocks() const { return state_->num_blocks; }
   HEDDLE_FN thread_group thread() const { return {}; }
-  HEDDLE_FN host_warp warp() const { return {warp_barrier_, rank() % warp_size}; }
+  HEDDLE_FN host_warp warp() const {
+    return {state_->warp_barriers ? state_->warp_barriers[rank_ / warp_size] : nullptr,
+            rank_ % warp_size};
+  }
 
  private:
-  host_group_barrier* warp_barrier_ = nullptr;
-  int block_rank_;
-  int num_blocks_;
+  HEDDLE_FN host_group threads() const { return {state_->barrier, rank_}; }
+
+  const host_block_state* state_;
+  int rank_;
 };
+
+/// A grid of one block of one thread: what runs in the calling thread.
+inline constexpr host_block_state one_thread_state;
+inline constexpr host_block one_thread_block{&one_thread_state, 0};
 
 }  // namespace heddle

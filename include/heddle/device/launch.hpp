@@ -33,9 +33,9 @@ void launch(const stream& stream, int grid, int block, Kernel kernel, Args... ar
                 "a kernel and its arguments are copied to the device as bytes");
   detail::check(heddle_launch(
       stream.runtime_handle(), stream.handle(), grid, block,
-      [](const void* closure, void* host_block_pointer) {
+      [](const void* closure, const void* host_block_pointer) {
         (*static_cast<const decltype(call)*>(closure))(
-            *static_cast<host_block*>(host_block_pointer));
+            *static_cast<const host_block*>(host_block_pointer));
       },
       &call, sizeof call));
 }

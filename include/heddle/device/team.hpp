@@ -149,13 +149,13 @@ class team_ref {
 
   /// As wait_until by one thread, recorded as `op` waiting for `peer` (-1: unknown).
   template <class T>
-  HEDDLE_FN wait_status wait_by_thread(const T* word, cmp how, T value, operation op,
-                                       int peer) const;
+  HEDDLE_HOT HEDDLE_FN wait_status wait_by_thread(const T* word, cmp how, T value, operation op,
+                                                  int peer) const;
   /// Anything a single thread waits for: `look(seen)` stores what it sees and says whether it is
   /// done.
   template <class Look>
-  HEDDLE_FN wait_status wait_by_thread(Look look, const void* word, cmp how, uint64_t expected,
-                                       operation op, int peer) const;
+  HEDDLE_HOT HEDDLE_FN wait_status wait_by_thread(Look look, const void* word, cmp how,
+                                                  uint64_t expected, operation op, int peer) const;
   /// The collectives' part of the heap: see <heddle/device/coll/scratch.hpp>.
   HEDDLE_FN byte* scratch() const { return scratch_; }
   HEDDLE_FN byte* heap() const { return heap_; }
@@ -179,8 +179,8 @@ class team_ref {
 
   struct limits;
   template <class Look>
-  HEDDLE_FN wait_status wait_slowly(Look look, wait_record what, uint64_t timeout_ns,
-                                    bool abort_on_timeout) const;
+  HEDDLE_COLD HEDDLE_FN wait_status wait_slowly(Look look, wait_record what, uint64_t timeout_ns,
+                                                bool abort_on_timeout) const;
   HEDDLE_FN void give_up(wait_record what) const;
   HEDDLE_FN uint64_t heap_offset(const void* address) const;
 
