@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The heddle developers
+# SPDX-License-Identifier: Apache-2.0
+#
+# unpack_packages.sh FOLDER PACKAGE...: for who may not install packages. Fetches Debian or Ubuntu packages, with
+# what they depend on and the system lacks, unpacks them into FOLDER and writes FOLDER/environment, which makes
+# compilers, CMake and programs find them there. The system is left as it is.
+set -euo pipefail
+folder=$(mkdir -p "$1" && cd "$1" && pwd)
+shift
+touch "$folder/packages"
+known=" $(tr '\n' ' ' <"$folder/packages") " wanted=()
+for package in "$@"; do [[ $known == *" $package "* ]] || wanted+=("$package"); done
+[ ${#wanted[@]} -gt 0 ] || exit 0
+
+# apt with lists and archives of its own, beside the system's knowledge of what is installed.
+state=$folder/apt
+mkdir -p "$state/lists/partial" "$state/cache/archives/partial"
+apt=(apt-get -qq -o Dir::State="$state" -o Dir::State::status=/var/lib/dpkg/status -o Dir::Cache="$state/cache"
+  -o Debug::NoLocking=1 -o APT::Sandbox::User=)
+"${apt[@]}" update
+"${apt[@]}" install -y --download-only --no-install-recommends "${wanted[@]}" >/dev/null
+# The C library's headers come after all others, those of C++ included, hence from a folder of their own.
+for archive in "$state"/cache/archives/*.deb; do
+  case $(basename "$archive") in
+    libc6-dev_* | linux-libc-dev_* | libcrypt-dev_*) dpkg -x "$archive" "$folder/libc" ;;
+    *) dpkg -x "$archive" "$folder" ;;
+  esac
+done
+rm -rf "$state"
+
+# Debian's paths begin at /: point them into the folder. What is not text is relative already.
+find "$folder" -name '*.pc' -exec sed -i "s|=/usr|=$folder/usr|" {} +
+find "$folder" -type f -name '*.so' -size -4k -exec grep -lI '^GROUP\|^INPUT\|^OUTPUT_FORMAT' {} + | while read -r script; do
+  for path in $(grep -o '/usr/lib/[^ )]*' "$script"); do
+    for root in "$folder" "$folder/libc"; do
+      [ -e "$path" ] || [ ! -e "$root$path" ] || sed -i "s|$path|$root$path|" "$script"
+    done
+  done
+done
+find "$folder" -type l -lname '/*' | while read -r link; do
+  target=$(readlink "$link")
+  [ -e "$target" ] || [ ! -e "$folder$target" ] || ln -sfn "$folder$target" "$link"
+done
+
+triplet=$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null || echo "$(uname -m)-linux-gnu")
+libraries=$folder/usr/lib/$triplet
+for more in $(find "$folder" -name 'lib*.so*' -printf '%h\n' | sort -u); do
+  /sbin/ldconfig -n "$more"  # names that packages leave to the alternatives system
+  libraries+=:$more
+done
+cat >"$folder/environment" <<TEXT
+export PATH="$folder/usr/bin:$folder/usr/sbin:\$PATH"
+export LD_LIBRARY_PATH="$libraries\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
+export LIBRARY_PATH="$libraries\${LIBRARY_PATH:+:\$LIBRARY_PATH}"
+export CPATH="$folder/usr/include:$folder/usr/include/$triplet\${CPATH:+:\$CPATH}"
+after="-idirafter $folder/libc/usr/include -idirafter $folder/libc/usr/include/$triplet"
+export CFLAGS="\$after \${CFLAGS:-}" CXXFLAGS="\$after \${CXXFLAGS:-}"
+export PKG_CONFIG_PATH="$folder/usr/lib/$triplet/pkgconfig:$folder/usr/share/pkgconfig"
+export CMAKE_PREFIX_PATH="$folder/usr"
+export OPAL_PREFIX="$folder/usr/lib/$triplet/openmpi"
+TEXT
+printf '%s\n' "${wanted[@]}" >>"$folder/packages"
