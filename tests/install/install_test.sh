@@ -22,7 +22,7 @@ check() {  # check TEXT COMMAND...: the command prints TEXT
   echo "ok: $(basename "$1")"
 }
 
-cmake -S "$here/outside" -B "$room/build" -DCMAKE_PREFIX_PATH="$room/heddle" >/dev/null
+cmake -G Ninja -S "$here/outside" -B "$room/build" -DCMAKE_PREFIX_PATH="$room/heddle" >/dev/null
 cmake --build "$room/build" >/dev/null
 check "outside_cpp: 21" "$room/build/outside_cpp"
 check "outside_c: 7" "$room/build/outside_c"
