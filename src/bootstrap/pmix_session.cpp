@@ -278,6 +278,30 @@ pmix_session::pmix_session(deadline until) : reservation_(std::make_unique<reser
 
 pmix_session::~pmix_session() = default;
 
+void pmix_session::fence(deadline until) {
+  auto asked = std::make_shared<request<pmix_status_t>>();
+  asked->infos.add(PMIX_COLLECT_DATA, true);
+  asked->infos.add(PMIX_TIMEOUT, seconds_left(until));
+  void* handed = hand_over(asked);
+  auto started = ::PMIx_Fence_nb(
+      nullptr, 0, asked->infos.data(), asked->infos.size(),
+      [](pmix_status_t status, void* handed) {
+        take_back<pmix_status_t>(handed)->answer.give(status);
+      },
+      handed);
+  if (started != PMIX_SUCCESS) take_back<pmix_status_t>(handed)->answer.give(started);
+  auto fenced = asked->answer.wait(until);
+  if (!fenced || *fenced == PMIX_ERR_TIMEOUT)
+    throw_error(
+        HEDDLE_ERROR_TIMEOUT,
+        "rank {} of {} waited for the other ranks at the PMIx fence until the deadline; see "
+        "whether all have called init, or allow more time (HEDDLE_INIT_TIMEOUT)",
+        rank_, size_);
+  if (*fenced != PMIX_SUCCESS)
+    throw_error(HEDDLE_ERROR_SYSTEM, "rank {} of {}: PMIx_Fence: {}", rank_, size_,
+                error_text(*fenced));
+}
+
 std::vector<pmix_session::bytes> pmix_session::exchange(std::span<const std::byte> mine,
                                                         deadline until) {
   auto key = fmt::format("heddle.endpoint.{}", reservation_->generation);
@@ -293,27 +317,10 @@ std::vector<pmix_session::bytes> pmix_session::exchange(std::span<const std::byt
     throw_error(HEDDLE_ERROR_SYSTEM, "rank {}: asked PMIx to publish {} bytes (PMIx_Commit): {}",
                 rank_, mine.size(), error_text(status));
 
-  auto fence = std::make_shared<request<pmix_status_t>>();
-  fence->infos.add(PMIX_COLLECT_DATA, true);
-  fence->infos.add(PMIX_TIMEOUT, seconds_left(until));
-  void* handed = hand_over(fence);
-  auto started = ::PMIx_Fence_nb(
-      nullptr, 0, fence->infos.data(), fence->infos.size(),
-      [](pmix_status_t status, void* handed) {
-        take_back<pmix_status_t>(handed)->answer.give(status);
-      },
-      handed);
-  if (started != PMIX_SUCCESS) take_back<pmix_status_t>(handed)->answer.give(started);
-  auto fenced = fence->answer.wait(until);
-  if (!fenced || *fenced == PMIX_ERR_TIMEOUT)
-    throw_error(
-        HEDDLE_ERROR_TIMEOUT,
-        "rank {} of {} waited for the other ranks at the PMIx fence until the deadline; see "
-        "whether all have called init, or allow more time (HEDDLE_INIT_TIMEOUT)",
-        rank_, size_);
-  if (*fenced != PMIX_SUCCESS)
-    throw_error(HEDDLE_ERROR_SYSTEM, "rank {} of {}: PMIx_Fence: {}", rank_, size_,
-                error_text(*fenced));
+  // Only when all join first: a fence counts those that have left and not joined again as ended,
+  // and then returns at once for some ranks and never for others (Open MPI 4). The rounds need
+  // none.
+  if (reservation_->generation == 1) fence(until);
 
   std::vector<bytes> blocks(static_cast<std::size_t>(size_));
   std::vector<int> absent;
@@ -321,7 +328,7 @@ std::vector<pmix_session::bytes> pmix_session::exchange(std::span<const std::byt
     if (rank != rank_) absent.push_back(rank);
   blocks[static_cast<std::size_t>(rank_)].assign(mine.begin(), mine.end());
   std::string last_problem;
-  // A fence may return before every rank was there, hence the rounds.
+  // A fence may return before every rank was there, and there may have been none, hence the rounds.
   for (auto pause = std::chrono::milliseconds(1); !absent.empty();
        pause = std::min(pause * 2, std::chrono::milliseconds(100))) {
     std::vector<std::shared_ptr<request<value_answer>>> asked;
@@ -342,9 +349,8 @@ std::vector<pmix_session::bytes> pmix_session::exchange(std::span<const std::byt
     if (until.passed())
       throw_error(
           HEDDLE_ERROR_TIMEOUT,
-          "rank {} of {}: the PMIx fence returned, but the endpoint of {} was not there before "
-          "the deadline (PMIx_Get: {}); see whether all have called init, or allow more time "
-          "(HEDDLE_INIT_TIMEOUT)",
+          "rank {} of {}: the endpoint of {} was not there before the deadline (PMIx_Get: {}); see "
+          "whether all have called init, or allow more time (HEDDLE_INIT_TIMEOUT)",
           rank_, size_, name_ranks(absent), last_problem);
     std::this_thread::sleep_for(pause);
   }

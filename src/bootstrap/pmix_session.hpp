@@ -53,6 +53,9 @@ class pmix_session {
  private:
   struct reservation;
 
+  /// Has the launcher bring together what all ranks have published.
+  void fence(deadline until);
+
   std::unique_ptr<reservation> reservation_;
   int rank_ = -1;
   int size_ = 0;

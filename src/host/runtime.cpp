@@ -9,6 +9,8 @@
 #include <exception>
 #include <numeric>
 
+#include "host/agreement.hpp"
+#include "host/settings.hpp"
 #include "support/last_cache.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
@@ -35,10 +37,11 @@ constexpr int node_place = 1;
 
 }  // namespace
 
-heddle_runtime::heddle_runtime(const heddle::environment& environment,
+heddle_runtime::heddle_runtime(heddle::environment environment,
                                std::unique_ptr<heddle::bootstrap> bootstrap)
-    : environment_(environment), bootstrap_(std::move(bootstrap)) {
+    : environment_(std::move(environment)), bootstrap_(std::move(bootstrap)) {
   heddle::log::set_pe(my_pe());
+  heddle::agree_on_settings(*bootstrap_, environment_, heddle::init_deadline(environment_));
   const auto internal_bytes =
       heddle::team_memory_pool::bytes_needed(environment_.max_teams, n_pes());
   heap_ = std::make_unique<heddle::symmetric_heap>(

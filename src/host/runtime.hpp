@@ -30,8 +30,7 @@ struct heddle_event {
 /// One PE: owns its bootstrap, heap, device and teams. What the C handle points to.
 struct heddle_runtime {
  public:
-  heddle_runtime(const heddle::environment& environment,
-                 std::unique_ptr<heddle::bootstrap> bootstrap);
+  heddle_runtime(heddle::environment environment, std::unique_ptr<heddle::bootstrap> bootstrap);
   ~heddle_runtime();
   heddle_runtime(const heddle_runtime&) = delete;
   heddle_runtime& operator=(const heddle_runtime&) = delete;
@@ -78,7 +77,7 @@ struct heddle_runtime {
  private:
   void pe_lost(int pe, std::string_view reason);
 
-  const heddle::environment environment_;
+  heddle::environment environment_;
   std::unique_ptr<heddle::bootstrap> bootstrap_;
   std::unique_ptr<heddle::symmetric_heap> heap_;
   std::unique_ptr<heddle::exec::device> device_;

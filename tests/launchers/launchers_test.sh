@@ -94,6 +94,18 @@ fi
 check "a launcher without PMIx" 1 "heddle-run|mpi=pmix" env PMI_RANK=0 PMI_SIZE=2 PMI_FD=7 "$bin/hello"
 check "a PMIx launcher that is not there" 1 "no PMIx server answers.*srun --mpi=pmix" env PMIX_NAMESPACE=gone PMIX_RANK=0 "$bin/hello"
 
+# Joining twice is an error; joining again after leaving is not.
+check "init, again, and after finalize" 0 "RIGHT" "$bin/heddle-run" --bind-to none -n 3 "$bin/lifecycle_pe"
+if command -v mpirun.openmpi >/dev/null; then
+  check "mpirun: init, again, and after finalize" 0 "RIGHT" mpirun.openmpi --oversubscribe -n 3 "$bin/lifecycle_pe"
+fi
+
+# PEs that were started differently.
+check "a variable that differs" 1 'agree on HEDDLE_EPOCH_BITS: PE 1 has 9, PE 0 has 8' "$bin/heddle-run" --bind-to none -n 3 \
+  sh -c 'HEDDLE_EPOCH_BITS=$((8 + PMIX_RANK)) exec "$0"' "$bin/hello"
+check "heaps of different sizes" 0 "PE 0 of 3 was sent 102" "$bin/heddle-run" --bind-to none -n 3 \
+  sh -c 'HEDDLE_HEAP_SIZE=$((64 + PMIX_RANK))M exec "$0"' "$bin/hello"
+
 # heddle-perf: what it writes, and what it says of bad options.
 check "heddle-perf --json" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-perf" all_reduce -b 8 -e 64 -f 8 -n 5 --json "$scratch/rows.json"
 check "the rows of --json" 0 "^4 rows$" python3 "$(dirname "${BASH_SOURCE[0]}")/check_rows.py" "$scratch/rows.json"

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/agreement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <heddle/device/team.hpp>
+#include <nlohmann/json.hpp>
+
+#include "support/throw_error.hpp"
+
+namespace heddle {
+
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json what_must_agree(const environment& settings) {
+  return {{"library", fmt::format("{}.{}.{}, layout {}", HEDDLE_VERSION_MAJOR, HEDDLE_VERSION_MINOR,
+                                  HEDDLE_VERSION_PATCH, team_ref::layout)},
+          {"HEDDLE_MAX_TEAMS", settings.max_teams},
+          {"HEDDLE_EPOCH_BITS", settings.epoch_bits},
+          {"HEDDLE_ALGO", settings.algo},
+          {"HEDDLE_PROTO", settings.proto},
+          {"HEDDLE_CHANNELS", settings.channels},
+          {"HEDDLE_CHECK", settings.check ? 1 : 0}};
+}
+
+}  // namespace
+
+void agree_on_settings(bootstrap& bootstrap, environment& settings, deadline until) {
+  constexpr const char* heap_size = "heap size";
+  auto mine = what_must_agree(settings);
+  mine[heap_size] = settings.heap_size;
+  const auto sent = ordered_json::to_cbor(mine);
+  const auto all = bootstrap.all_gather(std::as_bytes(std::span(sent)), until);
+
+  const auto read = [](const bootstrap::bytes& bytes) {
+    const auto* first = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    return ordered_json::from_cbor(first, first + bytes.size());
+  };
+  const auto first = read(all.front());
+  for (std::size_t pe = 0; pe < all.size(); ++pe) {
+    const auto theirs = read(all[pe]);
+    for (const auto& [name, value] : first.items()) {
+      if (name == heap_size || theirs.value(name, ordered_json()) == value) continue;
+      throw_error(
+          HEDDLE_ERROR_MISMATCH,
+          "the PEs of a job must agree on {}: PE {} has {}, PE 0 has {}; start all with the "
+          "same",
+          name, pe, theirs.value(name, ordered_json()).dump(), value.dump());
+    }
+    settings.heap_size = std::max(settings.heap_size, theirs.value(heap_size, std::size_t{0}));
+  }
+}
+
+}  // namespace heddle
