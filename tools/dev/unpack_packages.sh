@@ -31,6 +31,8 @@ rm -rf "$state"
 
 # Debian's paths begin at /: point them into the folder. What is not text is relative already.
 find "$folder" -name '*.pc' -exec sed -i "s|=/usr|=$folder/usr|" {} +
+find "$folder/usr/bin" -type f -name '*.mpich' -exec grep -lI '^prefix=/usr' {} + |
+  xargs -r sed -i "s|^\([a-z_]*\)=/usr|\1=$folder/usr|"
 find "$folder" -type f -name '*.so' -size -4k -exec grep -lI '^GROUP\|^INPUT\|^OUTPUT_FORMAT' {} + | while read -r script; do
   for path in $(grep -o '/usr/lib/[^ )]*' "$script"); do
     for root in "$folder" "$folder/libc"; do
@@ -43,12 +45,14 @@ find "$folder" -type l -lname '/*' | while read -r link; do
   [ -e "$target" ] || [ ! -e "$folder$target" ] || ln -sfn "$folder$target" "$link"
 done
 
+# Names that packages leave to ldconfig and the alternatives system.
 triplet=$(dpkg-architecture -qDEB_HOST_MULTIARCH 2>/dev/null || echo "$(uname -m)-linux-gnu")
 libraries=$folder/usr/lib/$triplet
-for more in $(find "$folder" -name 'lib*.so*' -printf '%h\n' | sort -u); do
-  /sbin/ldconfig -n "$more"  # names that packages leave to the alternatives system
+for more in $(find "$folder" -path '*/lib/*' -name 'lib*.so*' -printf '%h\n' | sort -u); do
+  /sbin/ldconfig -n "$more"
   libraries+=:$more
 done
+[ ! -e "$folder/usr/bin/g++" ] || ln -sf g++ "$folder/usr/bin/c++"
 cat >"$folder/environment" <<TEXT
 export PATH="$folder/usr/bin:$folder/usr/sbin:\$PATH"
 export LD_LIBRARY_PATH="$libraries\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}"
@@ -58,6 +62,7 @@ after="-idirafter $folder/libc/usr/include -idirafter $folder/libc/usr/include/$
 export CFLAGS="\$after \${CFLAGS:-}" CXXFLAGS="\$after \${CXXFLAGS:-}"
 export PKG_CONFIG_PATH="$folder/usr/lib/$triplet/pkgconfig:$folder/usr/share/pkgconfig"
 export CMAKE_PREFIX_PATH="$folder/usr"
-export OPAL_PREFIX="$folder/usr/lib/$triplet/openmpi"
 TEXT
+[ ! -d "$folder/usr/lib/$triplet/openmpi" ] || echo "export OPAL_PREFIX=\"$folder/usr\"" >>"$folder/environment"
+[ ! -d "$folder/usr/lib/$triplet/pmix2" ] || echo "export PMIX_PREFIX=\"$folder/usr/lib/$triplet/pmix2\"" >>"$folder/environment"
 printf '%s\n' "${wanted[@]}" >>"$folder/packages"
