@@ -31,7 +31,7 @@ constexpr plan all_plans[] = {
     {.algo = algorithm::tree, .proto = protocol::ll},
 };
 
-enum class buffers { symmetric, misaligned, private_memory };
+enum class buffers { symmetric, misaligned, private_memory, private_on_odd_pes };
 
 /// One AllReduce after the other on all PEs of a team, each checked element by element.
 struct runner {
@@ -47,7 +47,9 @@ struct runner {
     const auto entry = all_reduce_kernel(chosen, type, op);
     team.run([&](int pe) {
       const std::size_t skew = where == buffers::misaligned ? sizeof(T) : 0;
-      std::vector<T> own(where == buffers::private_memory ? 2 * count + 2 : 0);
+      const bool is_private =
+          where == buffers::private_memory || (where == buffers::private_on_odd_pes && pe % 2 == 1);
+      std::vector<T> own(is_private ? 2 * count + 2 : 0);
       T* input = own.empty() ? team.user<T>(pe, skew) : own.data();
       T* output = in_place      ? input
                   : own.empty() ? team.user<T>(pe, (std::size_t{24} << 20) + 2 * skew)
@@ -140,10 +142,11 @@ TEST_CASE("channels share the elements among blocks") {
     }
 }
 
-TEST_CASE("buffers may be misaligned or private, and a team's slots in any order") {
-  local_team team(3, {.threads = block_threads(), .table = true});
+TEST_CASE("buffers may be misaligned, private or of both kinds, and a team's slots in any order") {
+  local_team team(4, {.threads = block_threads(), .table = true});
   for (const plan& chosen : all_plans)
-    for (buffers where : {buffers::misaligned, buffers::private_memory})
+    for (buffers where :
+         {buffers::misaligned, buffers::private_memory, buffers::private_on_odd_pes})
       for (std::size_t count : {1, 1000, 700001}) {
         CAPTURE(name_of(chosen.algo));
         CAPTURE(count);

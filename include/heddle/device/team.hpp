@@ -28,7 +28,7 @@ namespace heddle {
 ///     }
 class team_ref {
  public:
-  /// Changes when the layout of this class or of the team's memory does.
+  /// Changes when the layout of this class, of a block or of the team's memory does.
   static constexpr uint32_t layout = 1;
 
   HEDDLE_FN int my_pe() const { return my_pe_; }
