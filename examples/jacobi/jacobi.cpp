@@ -112,7 +112,8 @@ int run(const options& chosen) {
   };
   for (int r = 0; r <= mine.rows + 1; ++r)
     for (int c = 1; c < chosen.n; ++c)
-      first[static_cast<std::size_t>(r * mine.width + c)] = start(first_row + r, c);
+      first[static_cast<std::size_t>(r) * static_cast<std::size_t>(mine.width) +
+            static_cast<std::size_t>(c)] = start(first_row + r, c);
   world.barrier();
 
   const int above_rows = me > 0 ? rows_of(me - 1, world.n_pes(), inner) : 0;

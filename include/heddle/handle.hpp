@@ -9,9 +9,7 @@
 #include <type_traits>
 
 /// What the C++ owners of C handles share.
-namespace heddle {
-
-namespace detail {
+namespace heddle::detail {
 
 inline void check(heddle_status_t status) {
   if (status != HEDDLE_SUCCESS) throw error(status, heddle_last_error());
@@ -33,6 +31,4 @@ constexpr std::size_t bytes_of(std::size_t n) {
   return n > most / sizeof(T) ? most : n * sizeof(T);
 }
 
-}  // namespace detail
-
-}  // namespace heddle
+}  // namespace heddle::detail

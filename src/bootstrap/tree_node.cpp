@@ -89,7 +89,7 @@ tree_node::tree_node(int rank, tree_shape shape, int size, links links,
   for (auto& [other, process] : watched_)
     poller_.add(process.handle.get(), EPOLLIN, process_keys + static_cast<std::uint64_t>(other));
   // Bytes that came with the handshake wake no poller.
-  inbox_.push_back([this] {
+  inbox_.emplace_back([this] {
     std::vector<int> others;
     for (auto& [other, link] : links_) others.push_back(other);
     for (int other : others) check(other);

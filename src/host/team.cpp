@@ -90,7 +90,7 @@ void heddle_team::require_reachable(const char* function) const {
 
 void heddle_team::throw_failure() const { throw heddle::failure_of(*this); }
 
-void heddle_team::abort(abort_code code, std::string reason) {
+void heddle_team::abort(abort_code code, const std::string& reason) {
   auto& text = runtime_.team_places().mail_slots(place_)[my_pe()].abort_text;
   std::strncpy(text.data(), reason.c_str(), text.size() - 1);
   for (int pe = 0; pe < n_pes(); ++pe) {

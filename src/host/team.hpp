@@ -49,7 +49,7 @@ struct heddle_team {
   [[nodiscard]] bool told() const { return told_.load(std::memory_order_relaxed); }
   void set_told() { told_.store(true, std::memory_order_relaxed); }
   /// Ends all waits of the team on all PEs.
-  void abort(heddle::abort_code code, std::string reason);
+  void abort(heddle::abort_code code, const std::string& reason);
   /// What `pe` gave as its reason.
   [[nodiscard]] std::string abort_text(int pe) const;
   /// A member is gone: ends the waits on this PE. Called by the bootstrap's thread.

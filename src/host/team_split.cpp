@@ -55,8 +55,8 @@ heddle_team* heddle_team::split_strided(int start, int stride, int size) {
                   static_cast<int>(all[0][2]), static_cast<int>(all[0][3]));
   const int place = common_place(all, 0, runtime_.environment().max_teams);
   std::vector<int> members;
-  for (int i = 0; i < size; ++i)
-    members.push_back(world_pes_[static_cast<std::size_t>(start + i * stride)]);
+  for (int i = 0, pe = start; i < size; ++i, pe += stride)
+    members.push_back(world_pes_[static_cast<std::size_t>(pe)]);
   if (std::find(members.begin(), members.end(), runtime_.my_pe()) == members.end()) return nullptr;
   return join_child(fmt::format("{}[{}:{}:{}]", name_, start, stride, size), members, place);
 }

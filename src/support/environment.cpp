@@ -18,8 +18,6 @@
 
 #include "support/throw_error.hpp"
 
-extern char** environ;
-
 namespace heddle {
 
 namespace {

@@ -35,7 +35,7 @@ class arena {
   [[nodiscard]] std::size_t stride() const { return stride_; }
 
  private:
-  std::byte* base_;
+  std::byte* base_ = nullptr;
   int slots_;
   std::size_t stride_;
 };

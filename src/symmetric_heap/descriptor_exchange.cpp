@@ -71,51 +71,53 @@ bool is_process(int connection, pid_t pid) {
          peer.pid == pid && peer.uid == ::geteuid();
 }
 
-void send_hello(int connection, const hello& message, int descriptor, int rank) {
-  iovec part{const_cast<hello*>(&message), sizeof message};
+/// What sendmsg and recvmsg are given for a hello and one descriptor.
+struct envelope {
+  explicit envelope(hello* message) : part{message, sizeof *message} {
+    header.msg_iov = &part;
+    header.msg_iovlen = 1;
+    header.msg_control = control;
+    header.msg_controllen = sizeof control;
+  }
+  envelope(const envelope&) = delete;
+  envelope& operator=(const envelope&) = delete;
+
+  iovec part;
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  cmsghdr* rights = CMSG_FIRSTHDR(&header);
+};
+
+void send_hello(int connection, hello message, int descriptor, int rank) {
+  envelope sent(&message);
+  cmsghdr* rights = CMSG_FIRSTHDR(&sent.header);
   rights->cmsg_level = SOL_SOCKET;
   rights->cmsg_type = SCM_RIGHTS;
   rights->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(rights), &descriptor, sizeof(int));
-  if (::sendmsg(connection, &header, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof message))
+  if (::sendmsg(connection, &sent.header, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof message))
     throw_system_error(errno, "sending the heap's descriptor to PE {}", rank);
 }
 
 /// The message and its descriptor; an empty descriptor if it is not a hello.
 unique_fd receive_hello(int connection, hello& message) {
-  iovec part{&message, sizeof message};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  msghdr header{};
-  header.msg_iov = &part;
-  header.msg_iovlen = 1;
-  header.msg_control = control;
-  header.msg_controllen = sizeof control;
-  const ssize_t received = ::recvmsg(connection, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  envelope received(&message);
+  const ssize_t bytes = ::recvmsg(connection, &received.header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
   unique_fd descriptor;
-  for (cmsghdr* item = CMSG_FIRSTHDR(&header); received >= 0 && item;
-       item = CMSG_NXTHDR(&header, item))
+  for (cmsghdr* item = CMSG_FIRSTHDR(&received.header); bytes >= 0 && item;
+       item = CMSG_NXTHDR(&received.header, item))
     if (item->cmsg_level == SOL_SOCKET && item->cmsg_type == SCM_RIGHTS) {
       int passed = -1;
       std::memcpy(&passed, CMSG_DATA(item), sizeof passed);
       descriptor = unique_fd(passed);
     }
-  if (received != static_cast<ssize_t>(sizeof message)) descriptor.reset();
+  if (bytes != static_cast<ssize_t>(sizeof message)) descriptor.reset();
   return descriptor;
 }
 
 }  // namespace
 
 descriptor_exchange::descriptor_exchange(bootstrap& bootstrap)
-    : bootstrap_(bootstrap),
-      nonce_(0),
-      listener_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
+    : bootstrap_(bootstrap), listener_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
   if (::getrandom(&nonce_, sizeof nonce_, 0) != static_cast<ssize_t>(sizeof nonce_))
     throw_system_error(errno, "reading random bytes (getrandom)");
   socklen_t length = 0;

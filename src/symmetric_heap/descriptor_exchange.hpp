@@ -37,7 +37,7 @@ class descriptor_exchange {
 
  private:
   bootstrap& bootstrap_;
-  std::uint64_t nonce_;
+  std::uint64_t nonce_ = 0;
   unique_fd listener_;
 };
 

@@ -186,7 +186,7 @@ void* symmetric_heap::register_buffer(void* buffer, std::size_t bytes) {
 }
 
 void symmetric_heap::unregister_buffer(void* buffer) {
-  const std::size_t offset = static_cast<std::size_t>(registered_.find(buffer).alias - base_);
+  const auto offset = static_cast<std::size_t>(registered_.find(buffer).alias - base_);
   checker_.compare(heap_call::unregister, offset);
   barrier_();
   registered_.remove(buffer);

@@ -62,8 +62,7 @@ TEST_CASE("docs/environment.md lists every variable as it is") {
   for (const auto& variable : environment::describe()) {
     const auto shown =
         variable.default_value.empty() ? "empty" : "`" + variable.default_value + "`";
-    const auto row =
-        "\n| `" + variable.name + "` | " + shown + " | " + variable.meaning + " |\n";
+    const auto row = "\n| `" + variable.name + "` | " + shown + " | " + variable.meaning + " |\n";
     INFO("missing:", row);
     CHECK(text.find(row) != std::string::npos);
   }

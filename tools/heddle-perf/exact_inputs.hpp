@@ -39,9 +39,11 @@ class exact_inputs {
     std::size_t wrong = 0;
     for (std::size_t i = 0, k = start(call); i < count; k = 0) {
       const std::size_t run = count - i < period - k ? count - i : period - k;
+      // Bit for bit. NOLINTBEGIN(bugprone-suspicious-memory-comparison)
       if (std::memcmp(output + i, &expected_[k], run * sizeof(T)) != 0)
         for (std::size_t j = 0; j < run; ++j)
           wrong += std::memcmp(output + i + j, &expected_[k + j], sizeof(T)) != 0;
+      // NOLINTEND(bugprone-suspicious-memory-comparison)
       i += run;
     }
     return wrong;

@@ -100,7 +100,7 @@ class job {
     begin.arguments = chosen_.command;
     begin.environment = server_->environment_of(pe);
     for (const auto& entry : chosen_.exports) {
-      if (entry.find('=') != entry.npos)
+      if (entry.find('=') != std::string::npos)
         begin.environment.push_back(entry);
       else if (!::getenv(entry.c_str()))
         throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,

@@ -7,11 +7,11 @@
 namespace heddle::run {
 
 std::string line_tagger::feed(std::string_view data) {
-  constexpr std::size_t longest = 64 * 1024;
+  constexpr std::size_t longest = std::size_t{64} << 10;
   std::string out;
   while (!data.empty()) {
     auto end = data.find('\n');
-    auto size = std::min(end == data.npos ? data.size() : end, longest - line_.size());
+    auto size = std::min(end == std::string_view::npos ? data.size() : end, longest - line_.size());
     line_ += data.substr(0, size);
     data.remove_prefix(size);
     if (!data.empty() && data.front() == '\n')

@@ -144,7 +144,7 @@ class link_set {
     const uint32_t period = team_.flag_period();
     const size_t words = (n + per_word - 1) / per_word;
     bool arrived = true;
-    for (size_t w = static_cast<size_t>(group_.rank()); w < words && arrived;
+    for (auto w = static_cast<size_t>(group_.rank()); w < words && arrived;
          w += static_cast<size_t>(group_.size())) {
       const size_t first = w * per_word;
       const size_t elements = n - first < per_word ? n - first : per_word;

@@ -21,7 +21,7 @@ struct share {
 
   template <group G>
   HEDDLE_FN static share of(G group, size_t n, size_t granule) {
-    const size_t threads = static_cast<size_t>(group.size());
+    const auto threads = static_cast<size_t>(group.size());
     const size_t granules = (n + granule - 1) / granule;
     const size_t each = (granules + threads - 1) / threads * granule;
     const size_t begin = each * static_cast<size_t>(group.rank());
