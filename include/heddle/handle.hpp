@@ -5,6 +5,7 @@
 #include <heddle/error.hpp>
 
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <type_traits>
 
@@ -23,6 +24,26 @@ struct handle_deleter {
 };
 template <class Handle, heddle_status_t (*destroy)(Handle)>
 using owned = std::unique_ptr<std::remove_pointer_t<Handle>, handle_deleter<Handle, destroy>>;
+
+/// Whether an exception that came after this was made is ending its owner. A PE that unwinds makes
+/// no collective call: the others are elsewhere, would wait for it, or take it for another of
+/// theirs.
+class unwinding {
+ public:
+  explicit operator bool() const { return std::uncaught_exceptions() > before_; }
+
+ private:
+  int before_ = std::uncaught_exceptions();
+};
+
+/// What an owner of something collective does instead: ends the waits of the team on all PEs.
+inline void abort_by_exception(heddle_team_t team) noexcept {
+  heddle_team_abort(team, "an exception ended what a PE has of the team or of symmetric memory");
+}
+inline void abort_by_exception(heddle_runtime_t runtime) noexcept {
+  heddle_team_t world;
+  if (heddle_team_world(runtime, &world) == HEDDLE_SUCCESS) abort_by_exception(world);
+}
 
 /// The bytes of n elements; what no size_t holds becomes one that no heap has room for.
 template <class T>

@@ -198,7 +198,8 @@ HEDDLE_API heddle_status_t heddle_team_n_pes(heddle_team_t team, int* n_pes);
 /// The index in `to` of `pe` of `from`; -1 if it is not a member.
 HEDDLE_API heddle_status_t heddle_team_translate(heddle_team_t from, int pe, heddle_team_t to,
                                                  int* translated);
-/// Collective over the team. World and node teams cannot be destroyed.
+/// Collective over the team. Waits first for what was put on streams for the team; kernels that
+/// were launched with its team_ref must have ended. World and node teams cannot be destroyed.
 HEDDLE_API heddle_status_t heddle_team_destroy(heddle_team_t team);
 /// The value that kernels take (`heddle::team_ref` of <heddle/device/team.hpp>), written to `ref`.
 /// `bytes` and `layout_version` are what the caller was compiled with; a difference is an error.
@@ -214,6 +215,7 @@ HEDDLE_API heddle_status_t heddle_team_abort(heddle_team_t team, const char* rea
 
 /// Copies `bytes` from local `src` to `pe`'s copy of symmetric `dst`. On return src may be reused.
 /// Visible at the target after a later fence + flag, quiet, signal or barrier (memory-model.md).
+/// 4 or 8 bytes at an address that is a multiple of it are a word, put and got as a whole.
 HEDDLE_API heddle_status_t heddle_put(heddle_team_t team, void* dst, const void* src, size_t bytes,
                                       int pe);
 /// Copies `bytes` from `pe`'s copy of symmetric `src` to local `dst`, complete on return.
@@ -281,7 +283,9 @@ HEDDLE_API heddle_status_t heddle_launch(heddle_runtime_t runtime, heddle_stream
                                          int block, heddle_kernel_entry_t entry,
                                          const void* arguments, size_t bytes);
 
-/* ---- operations on a stream: enqueued, complete when the stream has run them ---------------- */
+/* ---- operations on a stream: enqueued, complete when the stream has run them ----------------
+   Barriers and collectives of one team run in the order of their calls, whatever the streams; calls
+   without a stream (heddle_barrier) are not in that order. */
 
 HEDDLE_API heddle_status_t heddle_put_on_stream(heddle_team_t team, void* dst, const void* src,
                                                 size_t bytes, int pe, heddle_stream_t stream);
@@ -304,9 +308,10 @@ HEDDLE_API heddle_status_t heddle_barrier_on_stream(heddle_team_t team, heddle_s
 
 /// output[i] = op over all PEs of input[i], i < count, bitwise equal on every PE and every run of
 /// the same plan. In place when output == input; any other overlap is an error. Buffers may be any
-/// memory; symmetric or registered ones (on every PE alike) are used without a copy. One collective
-/// of a team at a time. Collective over the team, in the same order on every PE. On the default
-/// stream it is complete on return and returns its own error; on others see stream_synchronize.
+/// memory; symmetric or registered ones (on every PE alike) are used without a copy. Collective over
+/// the team, in the same order on every PE; the collectives of a team run in that order, one after
+/// another, whatever their streams. On the default stream it is complete on return and returns its
+/// own error; on others see stream_synchronize.
 HEDDLE_API heddle_status_t heddle_all_reduce(heddle_team_t team, const void* input, void* output,
                                              size_t count, heddle_type_t type, heddle_op_t op,
                                              heddle_stream_t stream);

@@ -9,7 +9,8 @@
 namespace heddle {
 
 /// Host memory of the caller that is symmetric, in place, while this lives: n elements that begin
-/// and end at pages. Made and destroyed collectively.
+/// and end at pages. Made and destroyed collectively. Destroyed by an exception, it aborts the
+/// world instead, and the buffer stays registered until the runtime ends.
 template <class T>
 class registration {
  public:
@@ -29,7 +30,11 @@ class registration {
  private:
   struct deleter {
     heddle_runtime_t runtime;
-    void operator()(T* buffer) const noexcept { heddle_unregister(runtime, buffer); }
+    detail::unwinding unwinds{};
+    void operator()(T* buffer) const noexcept {
+      if (unwinds) return detail::abort_by_exception(runtime);
+      heddle_unregister(runtime, buffer);
+    }
   };
   std::unique_ptr<T, deleter> buffer_;
   T* data_ = nullptr;

@@ -4,7 +4,6 @@
 
 #include <heddle/team.hpp>
 
-#include <exception>
 #include <memory>
 #include <string>
 
@@ -115,10 +114,10 @@ class runtime {
 
   struct leave {
     using pointer = heddle_runtime_t;
-    int exceptions;
-    leave() : exceptions(std::uncaught_exceptions()) {}
+    detail::unwinding unwinds;
+    leave() noexcept {}
     void operator()(heddle_runtime_t runtime) const noexcept {
-      if (std::uncaught_exceptions() > exceptions) {
+      if (unwinds) {
         heddle_abort(runtime, "an exception ended the PE");
       } else {
         heddle_finalize(runtime);

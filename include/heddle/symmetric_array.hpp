@@ -8,7 +8,8 @@
 
 namespace heddle {
 
-/// n elements of symmetric memory, zero at the start; made and destroyed collectively.
+/// n elements of symmetric memory, zero at the start; made and destroyed collectively. Destroyed by
+/// an exception, it aborts the world instead: the other PEs' waits end with an error.
 template <class T>
 class symmetric_array {
  public:
@@ -24,7 +25,11 @@ class symmetric_array {
  private:
   struct deleter {
     heddle_runtime_t runtime;
-    void operator()(T* pointer) const noexcept { heddle_free(runtime, pointer); }
+    detail::unwinding unwinds{};
+    void operator()(T* pointer) const noexcept {
+      if (unwinds) return detail::abort_by_exception(runtime);
+      heddle_free(runtime, pointer);
+    }
   };
   std::unique_ptr<T, deleter> data_;
   std::size_t size_;

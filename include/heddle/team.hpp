@@ -192,7 +192,10 @@ class team {
   static team adopt(heddle_team_t handle) {
     team result(handle);
     if (handle)
-      result.owned_.reset(handle, [](heddle_team_t owned) { heddle_team_destroy(owned); });
+      result.owned_.reset(handle, [unwinds = detail::unwinding()](heddle_team_t owned) {
+        if (unwinds) return detail::abort_by_exception(owned);
+        heddle_team_destroy(owned);
+      });
     return result;
   }
   template <class T>

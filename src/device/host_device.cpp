@@ -9,6 +9,7 @@
 #include "device/device.hpp"
 #include "device/host_streams.hpp"
 #include "device/resident_threads.hpp"
+#include "support/throw_error.hpp"
 
 namespace heddle::exec {
 
@@ -59,7 +60,7 @@ class launched_block {
 class host_device final : public device, private kernel_runner {
  public:
   [[nodiscard]] std::string name() const override { return "host"; }
-  [[nodiscard]] int max_resident_threads() const override { return threads_.limit(); }
+  [[nodiscard]] int max_resident_threads() const override { return thread_limit; }
   [[nodiscard]] stream& default_stream() override { return *default_stream_; }
   [[nodiscard]] std::unique_ptr<stream> create_stream() override {
     return create_queued_stream(*this);
@@ -67,6 +68,20 @@ class host_device final : public device, private kernel_runner {
   [[nodiscard]] std::shared_ptr<event> create_event() override { return create_host_event(); }
 
  private:
+  void require_resident(launch_shape shape) const override {
+    if (shape.grid < 1 || shape.block < 1)
+      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                  "a launch of {} blocks of {} threads: both must be at least 1", shape.grid,
+                  shape.block);
+    const auto threads = static_cast<long long>(shape.grid) * shape.block;
+    if (threads > thread_limit)
+      throw_error(
+          HEDDLE_ERROR_INVALID_ARGUMENT,
+          "a launch of {} threads does not fit: all must be resident at once and the host device "
+          "runs at most {}; launch fewer blocks or threads",
+          threads, thread_limit);
+  }
+
   void run(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments) override {
     if (shape.grid == 1 && shape.block == 1) return entry(arguments, &one_thread_block);
     std::deque<launched_block> blocks;
@@ -76,7 +91,7 @@ class host_device final : public device, private kernel_runner {
     });
   }
 
-  resident_threads threads_{thread_limit};
+  resident_threads threads_;
   std::unique_ptr<stream> default_stream_ = create_immediate_stream(*this);
 };
 

@@ -9,6 +9,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -19,37 +20,32 @@ namespace heddle::exec {
 
 namespace {
 
-void check_shape(launch_shape shape) {
-  if (shape.grid < 1 || shape.block < 1)
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "a launch of {} blocks of {} threads: both must be at least 1", shape.grid,
-                shape.block);
-}
-
 class host_event final : public event {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// A record has been enqueued; the event is incomplete until complete() is called for it.
-  void expect() {
+  /// A record has been enqueued; it is pending until complete() is called for it. Records on
+  /// different streams complete in any order.
+  std::uint64_t expect() {
     std::lock_guard lock(mutex_);
-    ++recorded_;
+    pending_.insert(++last_);
+    return last_;
   }
-  void complete() {
+  void complete(std::uint64_t record) {
     {
       std::lock_guard lock(mutex_);
-      ++completed_;
-      time_ = clock::now();
+      pending_.erase(record);
+      if (record == last_) time_ = clock::now();
     }
     changed_.notify_all();
   }
   [[nodiscard]] std::uint64_t last_record() const {
     std::lock_guard lock(mutex_);
-    return recorded_;
+    return last_;
   }
   void wait_for(std::uint64_t record) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return completed_ >= record; });
+    changed_.wait(lock, [&] { return !pending_.contains(record); });
   }
 
   void synchronize() override { wait_for(last_record()); }
@@ -63,17 +59,17 @@ class host_event final : public event {
  private:
   [[nodiscard]] clock::time_point completion_time() const {
     std::lock_guard lock(mutex_);
-    if (recorded_ == 0 || completed_ < recorded_)
+    if (last_ == 0 || pending_.contains(last_))
       throw_error(HEDDLE_ERROR_INVALID_USAGE,
                   "elapsed time of an event that {}; record it and synchronize first",
-                  recorded_ == 0 ? "was never recorded" : "is not complete");
+                  last_ == 0 ? "was never recorded" : "is not complete");
     return time_;
   }
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t recorded_ = 0;
-  std::uint64_t completed_ = 0;
+  std::uint64_t last_ = 0;  ///< record; 0: never recorded
+  std::set<std::uint64_t> pending_;
   clock::time_point time_{};
 };
 
@@ -85,13 +81,12 @@ class immediate_stream final : public stream {
 
   void launch(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments,
               std::size_t) override {
-    check_shape(shape);
+    runner_.require_resident(shape);
     runner_.run(shape, entry, arguments);
   }
   void enqueue(std::function<void()> work) override { work(); }
   void record(std::shared_ptr<event> event) override {
-    as_host(*event).expect();
-    as_host(*event).complete();
+    as_host(*event).complete(as_host(*event).expect());
   }
   void wait(std::shared_ptr<event> event) override { event->synchronize(); }
   void synchronize() override {}
@@ -115,7 +110,7 @@ class queued_stream final : public stream {
 
   void launch(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments,
               std::size_t bytes) override {
-    check_shape(shape);
+    runner_.require_resident(shape);
     std::vector<std::max_align_t> copy((bytes + sizeof(std::max_align_t) - 1) /
                                        sizeof(std::max_align_t));
     if (bytes > 0) std::memcpy(copy.data(), arguments, bytes);
@@ -132,8 +127,7 @@ class queued_stream final : public stream {
   }
 
   void record(std::shared_ptr<event> event) override {
-    as_host(*event).expect();
-    enqueue([event] { as_host(*event).complete(); });
+    enqueue([event, record = as_host(*event).expect()] { as_host(*event).complete(record); });
   }
 
   void wait(std::shared_ptr<event> event) override {

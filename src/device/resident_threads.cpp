@@ -64,7 +64,7 @@ class resident_threads::worker {
   std::jthread thread_;
 };
 
-resident_threads::resident_threads(int limit) : limit_(limit) {}
+resident_threads::resident_threads() = default;
 resident_threads::~resident_threads() = default;
 
 std::vector<std::unique_ptr<resident_threads::worker>> resident_threads::take(int n) {
@@ -89,12 +89,6 @@ std::vector<std::unique_ptr<resident_threads::worker>> resident_threads::take(in
 }
 
 void resident_threads::run(int n, const std::function<void(int)>& body) {
-  if (n > limit_)
-    throw_error(
-        HEDDLE_ERROR_INVALID_ARGUMENT,
-        "a launch of {} threads does not fit: all must be resident at once and the host device "
-        "runs at most {}; launch fewer blocks or threads",
-        n, limit_);
   auto workers = take(n - 1);
   shared_run run{body, n - 1};
   for (int i = 1; i < n; ++i) workers[static_cast<std::size_t>(i - 1)]->give(&run, i);

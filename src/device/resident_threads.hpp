@@ -14,22 +14,19 @@ namespace heddle::exec {
 /// kept.
 class resident_threads {
  public:
-  explicit resident_threads(int limit);
+  resident_threads();
   ~resident_threads();
 
   /// Runs body(0) on the caller and body(1) ... body(n - 1) on n - 1 other threads, all at once,
   /// and returns when all have. Throws the first exception a body threw;
-  /// HEDDLE_ERROR_INVALID_ARGUMENT, with nothing run, if n exceeds the limit; HEDDLE_ERROR_SYSTEM
-  /// if the system gives no more threads. Several callers at once each get their own threads.
+  /// HEDDLE_ERROR_SYSTEM, with nothing run, if the system gives no more threads. Several callers at
+  /// once each get their own threads.
   void run(int n, const std::function<void(int)>& body);
-
-  [[nodiscard]] int limit() const { return limit_; }
 
  private:
   class worker;
   std::vector<std::unique_ptr<worker>> take(int n);
 
-  const int limit_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<worker>> idle_;
 };

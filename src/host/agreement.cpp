@@ -4,8 +4,10 @@
 #include "host/agreement.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <heddle/device/team.hpp>
 #include <nlohmann/json.hpp>
 
@@ -28,12 +30,24 @@ ordered_json what_must_agree(const environment& settings) {
           {"HEDDLE_CHECK", settings.check ? 1 : 0}};
 }
 
+/// As much as the machine has, as far as the addresses of a process reach for all its PEs.
+std::size_t automatic_heap_size(const bootstrap& bootstrap) {
+  constexpr std::size_t addresses = std::size_t{1} << 46;
+  const auto memory = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::size_t neighbours = 0;
+  for (int pe = 0; pe < bootstrap.size(); ++pe)
+    neighbours += bootstrap.host_of(pe) == bootstrap.host_of(bootstrap.rank());
+  return std::min(std::bit_ceil(memory), addresses / std::bit_ceil(neighbours));
+}
+
 }  // namespace
 
 void agree_on_settings(bootstrap& bootstrap, environment& settings, deadline until) {
-  constexpr const char* heap_size = "heap size";
+  constexpr const char *asked_heap = "heap asked for", *automatic_heap = "automatic heap";
   auto mine = what_must_agree(settings);
-  mine[heap_size] = settings.heap_size;
+  mine[asked_heap] = settings.heap_size;
+  mine[automatic_heap] = automatic_heap_size(bootstrap);
   const auto sent = ordered_json::to_cbor(mine);
   const auto all = bootstrap.all_gather(std::as_bytes(std::span(sent)), until);
 
@@ -42,18 +56,23 @@ void agree_on_settings(bootstrap& bootstrap, environment& settings, deadline unt
     return ordered_json::from_cbor(first, first + bytes.size());
   };
   const auto first = read(all.front());
+  auto automatic = mine[automatic_heap].get<std::size_t>();
   for (std::size_t pe = 0; pe < all.size(); ++pe) {
     const auto theirs = read(all[pe]);
     for (const auto& [name, value] : first.items()) {
-      if (name == heap_size || theirs.value(name, ordered_json()) == value) continue;
+      if (name == asked_heap || name == automatic_heap ||
+          theirs.value(name, ordered_json()) == value)
+        continue;
       throw_error(
           HEDDLE_ERROR_MISMATCH,
           "the PEs of a job must agree on {}: PE {} has {}, PE 0 has {}; start all with the "
           "same",
           name, pe, theirs.value(name, ordered_json()).dump(), value.dump());
     }
-    settings.heap_size = std::max(settings.heap_size, theirs.value(heap_size, std::size_t{0}));
+    settings.heap_size = std::max(settings.heap_size, theirs.value(asked_heap, std::size_t{0}));
+    automatic = std::min(automatic, theirs.value(automatic_heap, automatic));
   }
+  if (settings.heap_size == 0) settings.heap_size = automatic;
 }
 
 }  // namespace heddle

@@ -10,7 +10,8 @@ namespace heddle {
 /// Compares, when a job is joined, what must be alike on all PEs for their memory to be laid out
 /// alike and their collectives to meet: library, and the variables that choose how. Throws
 /// HEDDLE_ERROR_MISMATCH, on every PE, with the first that differs from PE 0. The heap's size may
-/// differ, as machines' memories do: all reserve the largest. Collective.
+/// differ: all reserve the largest that is asked for, or, if none is, what the smallest machine
+/// can. Collective.
 void agree_on_settings(bootstrap& bootstrap, environment& settings, deadline until);
 
 }  // namespace heddle

@@ -3,6 +3,8 @@
 
 // One-sided operations from the host: checked, then the device API's own, by a group of one thread.
 
+#include <cstring>
+
 #include "host/guarded_call.hpp"
 #include "host/remote_call.hpp"
 
@@ -11,6 +13,25 @@ using namespace heddle;
 namespace {
 
 constexpr thread_group host_thread;
+
+/// Whether the bytes are a word of this type, which p and g move as one.
+template <class Word>
+bool is_word(const void* symmetric, std::size_t bytes) {
+  return bytes == sizeof(Word) && reinterpret_cast<std::uintptr_t>(symmetric) % sizeof(Word) == 0;
+}
+
+template <class Word>
+void put_word(const team_ref& team, void* dst, const void* src, int pe) {
+  Word value;
+  std::memcpy(&value, src, sizeof value);
+  team.p(static_cast<Word*>(dst), value, pe);
+}
+
+template <class Word>
+void get_word(const team_ref& team, void* dst, const void* src, int pe) {
+  const Word value = team.g(static_cast<const Word*>(src), pe);
+  std::memcpy(dst, &value, sizeof value);
+}
 
 /// A put whose arguments are valid.
 struct checked_put {
@@ -28,7 +49,13 @@ struct checked_put {
     dst = static_cast<byte*>(symmetric(team, to, bytes, function, "dst"));
     src = static_cast<const byte*>(from);
   }
-  void run() const { team.ref().put(host_thread, dst, src, bytes, pe); }
+  void run() const {
+    if (is_word<std::uint64_t>(dst, bytes))
+      return put_word<std::uint64_t>(team.ref(), dst, src, pe);
+    if (is_word<std::uint32_t>(dst, bytes))
+      return put_word<std::uint32_t>(team.ref(), dst, src, pe);
+    team.ref().put(host_thread, dst, src, bytes, pe);
+  }
 };
 
 struct checked_get {
@@ -46,7 +73,13 @@ struct checked_get {
     src = static_cast<const byte*>(symmetric(team, from, bytes, function, "src"));
     dst = static_cast<byte*>(to);
   }
-  void run() const { team.ref().get(host_thread, dst, src, bytes, pe); }
+  void run() const {
+    if (is_word<std::uint64_t>(src, bytes))
+      return get_word<std::uint64_t>(team.ref(), dst, src, pe);
+    if (is_word<std::uint32_t>(src, bytes))
+      return get_word<std::uint32_t>(team.ref(), dst, src, pe);
+    team.ref().get(host_thread, dst, src, bytes, pe);
+  }
 };
 
 struct checked_signal {
@@ -86,8 +119,8 @@ struct checked_wait {
   }
 };
 
-void barrier_of(heddle_team& team) {
-  if (team.ref().barrier(host_thread, team_memory::host_barrier) != wait_status::ok) team.check();
+void barrier_of(heddle_team& team, int index) {
+  if (team.ref().barrier(host_thread, index) != wait_status::ok) team.check();
 }
 
 template <class Word>
@@ -118,7 +151,9 @@ std::uint64_t run_atomic(const team_ref& team, Word* word, heddle_atomic_op_t op
 /// Runs checked work on a stream, and the team's check after it.
 template <class Work>
 void run_on(heddle_stream_t stream, heddle_team& team, Work work) {
-  team.runtime().queue(stream).enqueue([work, &team] {
+  auto& queue = team.runtime().queue(stream);
+  team.used_on(queue);
+  queue.enqueue([work, &team] {
     work();
     team.check();
   });
@@ -202,11 +237,12 @@ heddle_status_t heddle_quiet(heddle_team_t team) {
 }
 
 heddle_status_t heddle_barrier(heddle_team_t team) {
-  return guarded([&] { barrier_of(checked_team(team, "heddle_barrier")); });
+  return guarded(
+      [&] { barrier_of(checked_team(team, "heddle_barrier"), team_memory::host_barrier); });
 }
 
 heddle_status_t heddle_sync(heddle_team_t team) {
-  return guarded([&] { barrier_of(checked_team(team, "heddle_sync")); });
+  return guarded([&] { barrier_of(checked_team(team, "heddle_sync"), team_memory::host_barrier); });
 }
 
 heddle_status_t heddle_put_on_stream(heddle_team_t team, void* dst, const void* src, size_t bytes,
@@ -256,6 +292,8 @@ heddle_status_t heddle_signal_wait_on_stream(heddle_team_t team, const uint64_t*
 heddle_status_t heddle_barrier_on_stream(heddle_team_t team, heddle_stream_t stream) {
   return guarded([&] {
     auto& checked = checked_team(team, "heddle_barrier_on_stream");
-    run_on(stream, checked, [&checked] { barrier_of(checked); });
+    checked.enqueue_collective(checked.runtime().queue(stream), [&](exec::stream& queue) {
+      queue.enqueue([&checked] { barrier_of(checked, team_memory::stream_barrier); });
+    });
   });
 }

@@ -12,7 +12,8 @@ using heddle::guarded;
 using heddle::required;
 
 /// What the C handle of a job of threads points to.
-struct heddle_thread_job {
+struct heddle_thread_job : heddle::live_handle {
+  explicit heddle_thread_job(int n_pes) : job(n_pes) {}
   heddle::thread_rendezvous job;
 };
 
@@ -49,7 +50,7 @@ heddle_status_t heddle_init_unique_id(heddle_runtime_t* runtime, const heddle_un
 heddle_status_t heddle_thread_job_create(heddle_thread_job_t* job, int n_pes) {
   return guarded([&] {
     auto& out = required(job, "heddle_thread_job_create", "job");
-    out = new heddle_thread_job{heddle::thread_rendezvous(n_pes)};
+    out = new heddle_thread_job(n_pes);
   });
 }
 

@@ -33,7 +33,7 @@ heddle_status_t heddle_event_create(heddle_runtime_t runtime, heddle_event_t* ev
   return guarded([&] {
     auto& out = required(event, "heddle_event_create", "event");
     auto& checked = required(runtime, "heddle_event_create", "runtime");
-    out = new heddle_event{checked, checked.device().create_event()};
+    out = new heddle_event(&checked, checked.device().create_event());
   });
 }
 
@@ -44,14 +44,18 @@ heddle_status_t heddle_event_destroy(heddle_event_t event) {
 heddle_status_t heddle_event_record(heddle_event_t event, heddle_stream_t stream) {
   return guarded([&] {
     auto& checked = required(event, "heddle_event_record", "event");
-    checked.runtime.queue(stream).record(checked.point);
+    required(checked.runtime, "heddle_event_record", "the runtime of event")
+        .queue(stream)
+        .record(checked.point);
   });
 }
 
 heddle_status_t heddle_stream_wait_event(heddle_stream_t stream, heddle_event_t event) {
   return guarded([&] {
     auto& checked = required(event, "heddle_stream_wait_event", "event");
-    checked.runtime.queue(stream).wait(checked.point);
+    required(checked.runtime, "heddle_stream_wait_event", "the runtime of event")
+        .queue(stream)
+        .wait(checked.point);
   });
 }
 

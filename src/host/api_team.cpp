@@ -113,7 +113,9 @@ heddle_status_t heddle_team_abort(heddle_team_t team, const char* reason) {
 heddle_status_t heddle_all_reduce(heddle_team_t team, const void* input, void* output, size_t count,
                                   heddle_type_t type, heddle_op_t op, heddle_stream_t stream) {
   return guarded([&] {
-    required(team, "heddle_all_reduce", "team").all_reduce(input, output, count, type, op, stream);
+    if (!team)
+      heddle::throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_all_reduce: team is NULL");
+    team->all_reduce(input, output, count, type, op, stream);
   });
 }
 

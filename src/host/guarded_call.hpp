@@ -7,6 +7,7 @@
 #include <heddle/error.hpp>
 #include <new>
 
+#include "host/live_handle.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle {
@@ -33,7 +34,8 @@ heddle_status_t guarded(Body&& body) noexcept {
 
 /// For arguments that may not be NULL.
 template <class T>
-T& required(T* pointer, const char* function, const char* argument) {
+requires(!std::derived_from<T, live_handle>) T& required(T* pointer, const char* function,
+                                                         const char* argument) {
   if (!pointer) throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: {} is NULL", function, argument);
   return *pointer;
 }

@@ -37,11 +37,11 @@ T* symmetric(const heddle_team& team, T* object, std::size_t bytes, const char* 
   const void* alias = heap.translate(object, bytes);
   if (!heap.contains(alias, bytes))
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "{}: {} {} of {} bytes is not symmetric: neither in this PE's heap of {} to {} nor "
-                "registered; allocate it with heddle_malloc or register it",
+                "{}: {} {} of {} bytes is not symmetric: neither in {} this PE's heap ({} to {}) "
+                "nor registered; allocate it with heddle_malloc or register it",
                 function, argument, static_cast<const void*>(object), bytes,
-                static_cast<const void*>(heap.base()),
-                static_cast<const void*>(heap.base() + heap.stride()));
+                team.runtime().environment().check ? "one block of" : "what is given out of",
+                static_cast<const void*>(heap.begin()), static_cast<const void*>(heap.end()));
   return static_cast<T*>(const_cast<void*>(alias));
 }
 

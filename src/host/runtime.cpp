@@ -45,11 +45,12 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
   const auto internal_bytes =
       heddle::team_memory_pool::bytes_needed(environment_.max_teams, n_pes());
   heap_ = std::make_unique<heddle::symmetric_heap>(
-      *bootstrap_,
-      heddle::heap_options{.heap_bytes = environment_.heap_size,
-                           .internal_bytes = internal_bytes,
-                           .check = environment_.check,
-                           .timeout = std::chrono::duration<double>(environment_.timeout)});
+      *bootstrap_, heddle::heap_options{
+                       .heap_bytes = environment_.heap_size,
+                       .internal_bytes = internal_bytes,
+                       .check = environment_.check,
+                       .timeout = std::chrono::duration<double>(environment_.timeout),
+                       .init_timeout = std::chrono::duration<double>(environment_.init_timeout)});
   device_ = heddle::exec::create_host_device();
   team_places_ =
       std::make_unique<heddle::team_memory_pool>(heap_->base(), environment_.max_teams, n_pes());
@@ -59,6 +60,8 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
       neighbours.size() > static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
   spin_ = environment_.spin >= 0 ? static_cast<std::uint32_t>(environment_.spin)
                                  : (oversubscribed ? 0 : 2000);
+  team_places_->take(world_place);
+  team_places_->take(node_place);
   world_ = add_team(std::make_unique<heddle_team>(*this, heddle_team::kind::world, "world",
                                                   all_pes(n_pes()), world_place));
   node_ = add_team(std::make_unique<heddle_team>(*this, heddle_team::kind::node, "node", neighbours,
@@ -90,13 +93,28 @@ heddle_team* heddle_runtime::add_team(std::unique_ptr<heddle_team> team) {
 }
 
 void heddle_runtime::remove_team(heddle_team* team) {
-  std::lock_guard lock(mutex_);
-  std::erase_if(teams_, [&](const auto& owned) { return owned.get() == team; });
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = std::find_if(teams_.begin(), teams_.end(),
+                                    [&](const auto& owned) { return owned.get() == team; });
+    left_teams_.push_back(std::move(*found));
+    teams_.erase(found);
+  }
+  (void)free_team_places();
+}
+
+std::uint64_t heddle_runtime::free_team_places() {
+  std::erase_if(left_teams_, [&](const auto& team) {
+    const bool free = team->all_have_left();
+    if (free) team_places_->give_back(team->place());
+    return free;
+  });
+  return team_places_->free_places();
 }
 
 heddle_stream* heddle_runtime::create_stream() {
   std::lock_guard lock(mutex_);
-  return streams_.emplace_back(new heddle_stream{*this, device_->create_stream()}).get();
+  return streams_.emplace_back(new heddle_stream(*this, device_->create_stream())).get();
 }
 
 void heddle_runtime::destroy_stream(heddle_stream* stream) {
@@ -111,6 +129,14 @@ void heddle_runtime::destroy_stream(heddle_stream* stream) {
   streams_.erase(found);
 }
 
+void heddle_runtime::drain(const std::vector<heddle::exec::stream*>& queues) {
+  std::vector<std::shared_ptr<heddle::exec::event>> ends;
+  for (const auto& stream : streams_)
+    if (std::find(queues.begin(), queues.end(), stream->queue.get()) != queues.end())
+      stream->queue->record(ends.emplace_back(device_->create_event()));
+  for (const auto& end : ends) end->synchronize();
+}
+
 void heddle_runtime::check_teams() {
   std::vector<heddle_team*> failed;
   {
@@ -122,6 +148,11 @@ void heddle_runtime::check_teams() {
     team->set_told();
     team->check();
   }
+}
+
+bool heddle_runtime::is_lost(int pe) const {
+  std::lock_guard lock(mutex_);
+  return lost_.contains(pe);
 }
 
 std::string heddle_runtime::loss_of(int pe) const {
@@ -156,5 +187,9 @@ void heddle_runtime::leave_in_order() {
 void heddle_runtime::leave_in_disorder(const std::string& reason) {
   bootstrap_->on_lost({});
   bootstrap_->report_lost(my_pe(), reason);
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& team : teams_) team->member_lost(my_pe());
+  }
   streams_.clear();
 }

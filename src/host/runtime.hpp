@@ -12,23 +12,28 @@
 
 #include "bootstrap/bootstrap.hpp"
 #include "device/device.hpp"
+#include "host/live_handle.hpp"
 #include "host/team.hpp"
 #include "host/team_memory_pool.hpp"
 #include "support/environment.hpp"
 #include "symmetric_heap/symmetric_heap.hpp"
 
 /// What the C handles of a stream and an event point to.
-struct heddle_stream {
+struct heddle_stream : heddle::live_handle {
+  heddle_stream(heddle_runtime& owner, std::unique_ptr<heddle::exec::stream> made)
+      : runtime(owner), queue(std::move(made)) {}
   heddle_runtime& runtime;
   std::unique_ptr<heddle::exec::stream> queue;
 };
-struct heddle_event {
-  heddle_runtime& runtime;
+struct heddle_event : heddle::live_handle {
+  heddle_event(heddle_runtime_t owner, std::shared_ptr<heddle::exec::event> made)
+      : runtime(owner), point(std::move(made)) {}
+  heddle_runtime_t runtime;  ///< may be gone
   std::shared_ptr<heddle::exec::event> point;
 };
 
 /// One PE: owns its bootstrap, heap, device and teams. What the C handle points to.
-struct heddle_runtime {
+struct heddle_runtime : heddle::live_handle {
  public:
   heddle_runtime(heddle::environment environment, std::unique_ptr<heddle::bootstrap> bootstrap);
   ~heddle_runtime();
@@ -57,21 +62,30 @@ struct heddle_runtime {
   void barrier();
 
   heddle_team* add_team(std::unique_ptr<heddle_team> team);
+  /// Destroys a team that has been retired. Its place is free again when all members have left it.
   void remove_team(heddle_team* team);
+  /// A bit for each team place that no team of this PE has, nor a member of one that it had.
+  [[nodiscard]] std::uint64_t free_team_places();
 
   heddle_stream* create_stream();
   void destroy_stream(heddle_stream* stream);
   /// The queue of a handle; NULL is the default stream.
   [[nodiscard]] heddle::exec::stream& queue(heddle_stream_t stream) const {
-    return stream ? *stream->queue : device_->default_stream();
+    return stream ? *heddle::required(stream, "a call on a stream", "stream").queue
+                  : device_->default_stream();
   }
+  /// Waits for the work that is now on those of `queues` that are still there.
+  void drain(const std::vector<heddle::exec::stream*>& queues);
   /// Throws the error of an aborted team that no synchronize has told yet.
   void check_teams();
 
+  [[nodiscard]] bool is_lost(int pe) const;
   /// How and why a PE of the world was lost; "" if it was not.
   [[nodiscard]] std::string loss_of(int pe) const;
-  /// The reason that a user gave to abort a team, kept for its message.
+
+  /// Ends with the other PEs, after the work on streams.
   void leave_in_order();
+  /// Ends at once: the other PEs are told, and this PE's waits end.
   void leave_in_disorder(const std::string& reason);
 
  private:
@@ -88,6 +102,7 @@ struct heddle_runtime {
   mutable std::mutex mutex_;  ///< guards what the bootstrap's thread sees: teams_, lost_
   std::vector<std::unique_ptr<heddle_team>> teams_;
   std::map<int, std::string> lost_;
+  std::vector<std::unique_ptr<heddle_team>> left_teams_;  ///< not yet by all members
   heddle_team* world_ = nullptr;
   heddle_team* node_ = nullptr;
   std::vector<std::unique_ptr<heddle_stream>> streams_;

@@ -66,7 +66,6 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
             .input = nullptr,
             .output = nullptr,
             .count = 0} {
-  runtime_.team_places().take(place_);
   args_.topology = heddle::topology_of(my_pe(), n_pes());
 }
 
@@ -115,17 +114,33 @@ void heddle_team::member_lost(int world_pe) {
                                heddle::release, heddle::relaxed);
 }
 
+void heddle_team::used_on(heddle::exec::stream& queue) {
+  if (!queue.is_immediate() && std::find(queues_.begin(), queues_.end(), &queue) == queues_.end())
+    queues_.push_back(&queue);
+}
+
+void heddle_team::mark_last_collective(heddle::exec::stream& queue) {
+  if (!last_collective_) last_collective_ = runtime_.device().create_event();
+  queue.record(last_collective_);
+  last_queue_ = &queue;
+  used_on(queue);
+}
+
+void heddle_team::meet() const {
+  if (ref().barrier(heddle::thread_group{}, heddle::team_memory::exchange_barrier) !=
+      heddle::wait_status::ok)
+    throw_failure();
+}
+
 std::vector<heddle_team::words> heddle_team::exchange(const words& mine) const {
   require_reachable("a host exchange");
   auto* slots = runtime_.team_places().mail_slots(place_);
   const heddle::thread_group thread;
   for (int pe = 0; pe < n_pes(); ++pe)
     ref().put(thread, slots[my_pe()].words.data(), mine.data(), mine.size(), pe);
-  if (ref().barrier(thread, heddle::team_memory::exchange_barrier) != heddle::wait_status::ok)
-    throw_failure();
+  meet();
   std::vector<words> all;
   for (int pe = 0; pe < n_pes(); ++pe) all.push_back(slots[pe].words);
-  if (ref().barrier(thread, heddle::team_memory::exchange_barrier) != heddle::wait_status::ok)
-    throw_failure();
+  meet();
   return all;
 }

@@ -13,10 +13,12 @@
 #include <vector>
 
 #include "coll/plan.hpp"
+#include "device/device.hpp"
+#include "host/live_handle.hpp"
 #include "host/team_memory_pool.hpp"
 
 /// A team: what the C handle points to. Its members meet at one place of the team memory pool.
-struct heddle_team {
+struct heddle_team : heddle::live_handle {
  public:
   enum class kind { world, node, split };
 
@@ -55,6 +57,22 @@ struct heddle_team {
   /// A member is gone: ends the waits on this PE. Called by the bootstrap's thread.
   void member_lost(int world_pe);
 
+  /// Runs `work(queue)`, which enqueues one collective, in the order of the calls for this team,
+  /// whatever the streams: they share the team's scratch and barriers, and all PEs make them in the
+  /// same order.
+  template <class Work>
+  void enqueue_collective(heddle::exec::stream& queue, Work work) {
+    if (last_queue_ && last_queue_ != &queue) queue.wait(last_collective_);
+    work(queue);
+    if (queue.is_immediate()) {
+      last_queue_ = nullptr;
+    } else {
+      mark_last_collective(queue);
+    }
+  }
+  /// Work that uses the team is put on `queue`: retire() waits for it.
+  void used_on(heddle::exec::stream& queue);
+
   /// Every member's words, by a host call that all make. Collective.
   using words = std::array<std::uint64_t, 8>;
   std::vector<words> exchange(const words& mine) const;
@@ -62,8 +80,12 @@ struct heddle_team {
   /// Collective over this team; null for PEs outside.
   heddle_team* split_strided(int start, int stride, int size);
   heddle_team* split_color(int color, int key);
-  /// Collective over the team: waits for all, then gives the place back.
+  /// Collective over the team: waits for what was put on streams, and for all PEs. An aborted team
+  /// has no barrier any more; then a member may still be in it.
   void retire();
+  /// After retire(): whether no living member uses the place any more.
+  [[nodiscard]] bool all_have_left() const;
+  [[nodiscard]] int place() const { return place_; }
 
   void all_reduce(const void* input, void* output, std::size_t count, heddle_type_t type,
                   heddle_op_t op, heddle_stream_t stream);
@@ -81,7 +103,9 @@ struct heddle_team {
   [[nodiscard]] heddle::plan_question question(std::size_t bytes) const;
   const cached_kernel& kernel_for(std::size_t bytes, heddle_type_t type, heddle_op_t op);
   void compare_calls(std::size_t count, heddle_type_t type, heddle_op_t op) const;
+  void mark_last_collective(heddle::exec::stream& queue);
   heddle_team* join_child(std::string name, const std::vector<int>& world_pes, int place) const;
+  void meet() const;
 
   heddle_runtime& runtime_;
   const kind kind_;
@@ -89,8 +113,12 @@ struct heddle_team {
   const std::vector<int> world_pes_;
   const int place_;
   std::atomic<bool> told_{false};
-  std::vector<std::int32_t> slots_;  ///< of the arena, where no stride tells them
-  heddle::all_reduce_args args_;     ///< with the team's constant parts
+  bool met_at_the_end_ = false;
+  heddle::exec::stream* last_queue_ = nullptr;  ///< has the last collective; null: it is complete
+  std::shared_ptr<heddle::exec::event> last_collective_;
+  std::vector<heddle::exec::stream*> queues_;  ///< on which it was used; some may be gone
+  std::vector<std::int32_t> slots_;            ///< of the arena, where no stride tells them
+  heddle::all_reduce_args args_;               ///< with the team's constant parts
   /// By type, operation and the power of two that holds the bytes.
   std::array<std::array<std::array<cached_kernel, 65>, num_ops>, num_types> kernels_{};
 };

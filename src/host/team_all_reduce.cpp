@@ -112,15 +112,12 @@ void heddle_team::all_reduce(const void* input, void* output, std::size_t count,
   args_.count = count;
   args_.stores =
       kernel.plan.streaming ? heddle::detail::stores::streaming : heddle::detail::stores::cached;
-  if (stream == nullptr && kernel.plan.channels == 1 && kernel.plan.threads == 1) {
+  if (stream == nullptr && !last_queue_ && kernel.plan.channels == 1 && kernel.plan.threads == 1) {
     kernel.entry(&args_, &heddle::one_thread_block);
     return check();
   }
-  auto& queue = runtime_.queue(stream);
-  queue.launch({kernel.plan.channels, kernel.plan.threads}, kernel.entry, &args_, sizeof args_);
-  if (queue.is_immediate()) {
-    check();
-  } else {
+  enqueue_collective(runtime_.queue(stream), [&](heddle::exec::stream& queue) {
+    queue.launch({kernel.plan.channels, kernel.plan.threads}, kernel.entry, &args_, sizeof args_);
     queue.enqueue([this] { check(); });
-  }
+  });
 }

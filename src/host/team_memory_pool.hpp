@@ -21,7 +21,8 @@ class team_memory_pool {
   /// A message of a host call to all members of its team.
   struct alignas(cache_line) mail {
     std::array<std::uint64_t, 8> words;
-    std::array<char, 192> abort_text;  ///< why this PE's user aborted the team
+    std::array<char, 184> abort_text;  ///< why this PE's user aborted the team
+    std::uint64_t has_left;            ///< not 0: it uses the team's place no more
   };
 
   team_memory_pool(std::byte* region, int places, int world_size);
@@ -31,7 +32,8 @@ class team_memory_pool {
   /// A bit for each place that this PE has free.
   [[nodiscard]] std::uint64_t free_places() const { return free_; }
   void take(int place) { free_ &= ~(std::uint64_t{1} << place); }
-  /// Makes the place zero and free again, and gives its memory back to the system.
+  /// Makes the place zero and free again, and gives its memory back to the system. No member of the
+  /// team that had it writes to it any more.
   void give_back(int place);
 
   [[nodiscard]] team_memory* words(int place) const;

@@ -27,8 +27,12 @@ int common_place(const std::vector<heddle_team::words>& all, std::size_t word, i
 
 }  // namespace
 
+/// Makes the team of `world_pes`; null for a PE outside.
 heddle_team* heddle_team::join_child(std::string name, const std::vector<int>& world_pes,
                                      int place) const {
+  if (std::find(world_pes.begin(), world_pes.end(), runtime_.my_pe()) == world_pes.end())
+    return nullptr;
+  runtime_.team_places().take(place);
   return runtime_.add_team(
       std::make_unique<heddle_team>(runtime_, kind::split, std::move(name), world_pes, place));
 }
@@ -41,9 +45,8 @@ heddle_team* heddle_team::split_strided(int start, int stride, int size) {
         HEDDLE_ERROR_INVALID_ARGUMENT,
         "heddle_team_split_strided: start {}, stride {}, size {} leave the {} PEs of team {}",
         start, stride, size, n_pes(), name_);
-  const auto all =
-      exchange({runtime_.team_places().free_places(), static_cast<std::uint64_t>(start),
-                static_cast<std::uint64_t>(stride), static_cast<std::uint64_t>(size)});
+  const auto all = exchange({runtime_.free_team_places(), static_cast<std::uint64_t>(start),
+                             static_cast<std::uint64_t>(stride), static_cast<std::uint64_t>(size)});
   for (std::size_t pe = 0; pe < all.size(); ++pe)
     if (all[pe][1] != all[0][1] || all[pe][2] != all[0][2] || all[pe][3] != all[0][3])
       throw_error(HEDDLE_ERROR_MISMATCH,
@@ -55,9 +58,8 @@ heddle_team* heddle_team::split_strided(int start, int stride, int size) {
                   static_cast<int>(all[0][2]), static_cast<int>(all[0][3]));
   const int place = common_place(all, 0, runtime_.environment().max_teams);
   std::vector<int> members;
-  for (int i = 0, pe = start; i < size; ++i, pe += stride)
-    members.push_back(world_pes_[static_cast<std::size_t>(pe)]);
-  if (std::find(members.begin(), members.end(), runtime_.my_pe()) == members.end()) return nullptr;
+  for (long long i = 0; i < size; ++i)
+    members.push_back(world_pes_[static_cast<std::size_t>(start + i * stride)]);
   return join_child(fmt::format("{}[{}:{}:{}]", name_, start, stride, size), members, place);
 }
 
@@ -65,8 +67,8 @@ heddle_team* heddle_team::split_color(int color, int key) {
   if (color < -1)
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                 "heddle_team_split_color: colour {}; it is 0 or more, or -1 for no team", color);
-  const auto all = exchange({runtime_.team_places().free_places(),
-                             static_cast<std::uint64_t>(color), static_cast<std::uint64_t>(key)});
+  const auto all = exchange({runtime_.free_team_places(), static_cast<std::uint64_t>(color),
+                             static_cast<std::uint64_t>(key)});
   const int place = common_place(all, 0, runtime_.environment().max_teams);
   std::vector<int> indices;
   for (int pe = 0; pe < n_pes(); ++pe)
@@ -75,9 +77,9 @@ heddle_team* heddle_team::split_color(int color, int key) {
     return static_cast<int>(all[static_cast<std::size_t>(a)][2]) <
            static_cast<int>(all[static_cast<std::size_t>(b)][2]);
   });
-  if (color == -1) return nullptr;
   std::vector<int> members;
-  for (int index : indices) members.push_back(world_pes_[static_cast<std::size_t>(index)]);
+  if (color != -1)
+    for (int index : indices) members.push_back(world_pes_[static_cast<std::size_t>(index)]);
   return join_child(fmt::format("{}/colour {}", name_, color), members, place);
 }
 
@@ -85,9 +87,19 @@ void heddle_team::retire() {
   if (kind_ != kind::split)
     throw_error(HEDDLE_ERROR_INVALID_USAGE,
                 "heddle_team_destroy: team {} belongs to the runtime and goes with it", name_);
-  // An aborted team has no barrier any more; its place is given back all the same, by those that
-  // live.
-  if (!ref().aborted())
-    (void)ref().barrier(heddle::thread_group{}, heddle::team_memory::host_barrier);
-  runtime_.team_places().give_back(place_);
+  runtime_.drain(queues_);
+  auto* mail = runtime_.team_places().mail_slots(place_);
+  for (int pe = 0; pe < n_pes(); ++pe) ref().p(&mail[my_pe()].has_left, std::uint64_t{1}, pe);
+  met_at_the_end_ = ref().barrier(heddle::thread_group{}, heddle::team_memory::host_barrier) ==
+                    heddle::wait_status::ok;
+}
+
+bool heddle_team::all_have_left() const {
+  if (met_at_the_end_) return true;
+  const auto* mail = runtime_.team_places().mail_slots(place_);
+  for (int pe = 0; pe < n_pes(); ++pe)
+    if (heddle::load(&mail[pe].has_left, heddle::acquire) == 0 &&
+        !runtime_.is_lost(world_pes_[static_cast<std::size_t>(pe)]))
+      return false;
+  return true;
 }

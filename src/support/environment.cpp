@@ -84,15 +84,10 @@ parser flag(bool environment::*field) {
   };
 }
 
-std::size_t physical_memory() {
-  return static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) *
-         static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-}
-
 parser heap_size() {
   return [](environment& into, std::string_view value) -> std::string {
     if (value == "auto") {
-      into.heap_size = std::bit_ceil(physical_memory());
+      into.heap_size = 0;
       return {};
     }
     const auto bytes = parse_bytes(value);
@@ -128,7 +123,7 @@ const std::vector<variable>& variables() {
        integer(&environment::epoch_bits, 8, 32)},
       {"HEDDLE_HEAP_SIZE", "auto",
        "Address space reserved for each PE's heap, as 64M or 16GiB: memory is taken as it is used; "
-       "auto: the machine's memory rounded up to a power of two",
+       "auto: the machine's memory rounded up to a power of two, or less where many PEs share a machine",
        heap_size()},
       {"HEDDLE_INIT_TIMEOUT", "60", "Seconds that joining the job may take",
        seconds(&environment::init_timeout)},

@@ -18,7 +18,7 @@ struct environment {
   bool check = false;         ///< HEDDLE_CHECK: compare collective calls across PEs
   double timeout = 0;         ///< HEDDLE_TIMEOUT: seconds that a wait may take
   double init_timeout = 0;    ///< HEDDLE_INIT_TIMEOUT: seconds that joining the job may take
-  std::size_t heap_size = 0;  ///< HEDDLE_HEAP_SIZE: bytes reserved per PE (address space)
+  std::size_t heap_size = 0;  ///< HEDDLE_HEAP_SIZE: bytes reserved per PE; 0 until init settles auto
   int max_teams = 0;          ///< HEDDLE_MAX_TEAMS: teams alive at one time
   std::string job_secret;     ///< HEDDLE_JOB_SECRET: shared by PEs that torchrun's variables start
   int rendezvous_port = 0;    ///< HEDDLE_RENDEZVOUS_PORT: 0: MASTER_PORT + 1

@@ -112,6 +112,12 @@ std::byte* registration::alias_of(const void* address, std::size_t bytes) const 
   return entry.alias + offset;
 }
 
+const void* registration::buffer_of(const void* alias) const {
+  for (const auto& [start, entry] : entries_)
+    if (entry.alias == alias) return entry.buffer;
+  return nullptr;
+}
+
 void registration::remove_all() {
   while (!entries_.empty()) remove(entries_.begin()->second.buffer);
 }

@@ -33,6 +33,8 @@ class registration {
   [[nodiscard]] bool empty() const { return entries_.empty(); }
   /// The alias of `address` if [address, address + bytes) is in a registered buffer; else null.
   [[nodiscard]] std::byte* alias_of(const void* address, std::size_t bytes) const;
+  /// The registered buffer whose alias starts there; null if none does.
+  [[nodiscard]] const void* buffer_of(const void* alias) const;
   /// Gives all buffers back, for the end of the runtime.
   void remove_all();
 

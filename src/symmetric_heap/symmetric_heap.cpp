@@ -28,12 +28,12 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
 symmetric_heap::symmetric_heap(bootstrap& bootstrap, const heap_options& options)
     : bootstrap_(bootstrap),
       options_(options),
-      blocks_(round_up(options.internal_bytes, huge_page),
-              round_up(options.internal_bytes, huge_page) + round_up(options.heap_bytes, page)),
+      first_(round_up(options.internal_bytes, huge_page)),
+      blocks_(first_, first_ + round_up(options.heap_bytes, page)),
       checker_(bootstrap, options.check, options.timeout),
       barrier_([this] { bootstrap_.barrier(deadline::after(options_.timeout)); }) {
-  file_.grow_to(round_up(options.internal_bytes, huge_page));
-  map_peers(deadline::after(options.timeout));
+  file_.grow_to(first_);
+  map_peers(deadline::after(options.init_timeout));
 }
 
 symmetric_heap::~symmetric_heap() {
@@ -45,9 +45,7 @@ symmetric_heap::~symmetric_heap() {
 }
 
 void symmetric_heap::map_peers(deadline until) {
-  const std::size_t stride =
-      round_up(round_up(options_.internal_bytes, huge_page) + round_up(options_.heap_bytes, page),
-               huge_page);
+  const std::size_t stride = round_up(first_ + round_up(options_.heap_bytes, page), huge_page);
   descriptor_exchange exchange(bootstrap_);
   const auto ranks = exchange.introduce(until);
   const auto me = static_cast<std::size_t>(bootstrap_.rank());
@@ -129,10 +127,15 @@ void* symmetric_heap::align(std::size_t alignment, std::size_t bytes) {
 
 std::size_t symmetric_heap::offset_of_block(const char* function, const void* block) const {
   const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(block) - base_);
-  if (!contains(block, 1))
+  if (offset < first_ || offset >= stride())
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                 "{}: {} is not in this PE's heap; it must come from heddle_malloc of this runtime",
                 function, block);
+  if (const void* buffer = registered_.buffer_of(block))
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "{}: {} is the heap address of the registered buffer {}; end that with "
+                "heddle_unregister",
+                function, block, buffer);
   if (blocks_.size_at(offset)) return offset;
   if (const auto around = blocks_.block_of(offset))
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
@@ -141,6 +144,11 @@ std::size_t symmetric_heap::offset_of_block(const char* function, const void* bl
                 static_cast<const void*>(base_ + around->first));
   throw_error(HEDDLE_ERROR_INVALID_USAGE, "{}: no block starts at {}: it was freed before",
               function, block);
+}
+
+bool symmetric_heap::in_one_block(std::size_t offset, std::size_t bytes) const {
+  const auto block = blocks_.block_of(offset);
+  return block && bytes <= block->first + block->second - offset;
 }
 
 void* symmetric_heap::realloc(void* block, std::size_t bytes) {

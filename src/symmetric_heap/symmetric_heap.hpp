@@ -21,7 +21,8 @@ struct heap_options {
   std::size_t heap_bytes;      ///< what malloc may give out, at most
   std::size_t internal_bytes;  ///< in front of it, for the runtime: sparse, zero
   bool check = false;
-  std::chrono::duration<double> timeout{300};
+  std::chrono::duration<double> timeout{300};       ///< of the collective calls
+  std::chrono::duration<double> init_timeout{300};  ///< of making the heap
 };
 
 /// One PE's heap and its view of the others'. The contracts of malloc ... unregister are those of
@@ -60,11 +61,16 @@ class symmetric_heap {
   /// -1 for a PE whose heap is not mapped.
   [[nodiscard]] int slot_of(int pe) const { return slots_[static_cast<std::size_t>(pe)]; }
 
-  /// Whether all `bytes` at `address` are in this PE's heap.
+  /// Whether all `bytes` at `address` are in the part of this PE's heap that is given out and has
+  /// memory, on every PE; with checks on, in one block.
   [[nodiscard]] bool contains(const void* address, std::size_t bytes) const {
     const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - base_);
-    return offset < stride() && bytes <= stride() - offset;
+    return offset >= first_ && offset < file_.size() && bytes <= file_.size() - offset &&
+           (!options_.check || in_one_block(offset, bytes));
   }
+  /// What contains() spans.
+  [[nodiscard]] const std::byte* begin() const { return base_ + first_; }
+  [[nodiscard]] const std::byte* end() const { return base_ + file_.size(); }
   /// `pe`'s copy of an object of this PE's heap; null if it is not mapped.
   [[nodiscard]] void* ptr(const void* address, int pe) const {
     const int slot = slot_of(pe);
@@ -90,8 +96,11 @@ class symmetric_heap {
   /// The offset of a block that malloc gave; throws for any other address.
   [[nodiscard]] std::size_t offset_of_block(const char* function, const void* block) const;
 
+  [[nodiscard]] bool in_one_block(std::size_t offset, std::size_t bytes) const;
+
   bootstrap& bootstrap_;
   const heap_options options_;
+  const std::size_t first_;  ///< where the blocks begin
   memory_file file_;
   std::shared_ptr<arena> arena_;
   std::vector<int> slots_;

@@ -186,6 +186,15 @@ TEST_CASE("the heap's mistakes are told, and it stays usable") {
                 {"8 bytes inside the block of 100 bytes"});
     int own = 0;
     check_error(of(heddle_free(self.handle(), &own)), invalid, {"not in this PE's heap"});
+    // Past what any PE has memory for, and in the runtime's own part.
+    const auto world = self.world();
+    std::vector<char> much(4 << 20);
+    check_error(of(heddle_put(world.handle(), block, much.data(), much.size(), 1)), invalid,
+                {"dst", "not symmetric", "given out"});
+    void* start = nullptr;
+    CHECK(heddle_ptr(self.handle(), block, self.my_pe(), &start) == HEDDLE_SUCCESS);
+    check_error(of(heddle_put(world.handle(), block - 4096, much.data(), 8, 1)), invalid,
+                {"not symmetric"});
     self.free(block);
     check_error(of(heddle_free(self.handle(), block)), HEDDLE_ERROR_INVALID_USAGE,
                 {"freed before"});
@@ -195,6 +204,35 @@ TEST_CASE("the heap's mistakes are told, and it stays usable") {
     check_error(of(heddle_unregister(self.handle(), &own)), invalid,
                 {"not the start of a registered"});
     self.world().barrier();
+  });
+}
+
+TEST_CASE("the heap address of a registered buffer is not a block to free") {
+  run_as_threads(2, [](runtime& self) {
+    auto* buffer = static_cast<char*>(std::aligned_alloc(4096, 4096));
+    void* symmetric = nullptr;
+    REQUIRE(heddle_register(self.handle(), buffer, 4096, &symmetric) == HEDDLE_SUCCESS);
+    check_error(of(heddle_free(self.handle(), symmetric)), invalid, {"heddle_unregister"});
+    check_error(of(heddle_realloc(self.handle(), symmetric, 8192, &symmetric)), invalid,
+                {"heddle_unregister"});
+    CHECK(heddle_unregister(self.handle(), buffer) == HEDDLE_SUCCESS);
+    check_error(of(heddle_free(self.handle(), symmetric)), HEDDLE_ERROR_INVALID_USAGE,
+                {"freed before"});
+    std::free(buffer);
+  });
+}
+
+TEST_CASE("HEDDLE_CHECK=1 refuses a put that leaves its block") {
+  environment_variable check("HEDDLE_CHECK", "1");
+  run_as_threads(2, [](runtime& self) {
+    auto* first = self.malloc<char>(64);
+    auto* second = self.malloc<char>(64);
+    const std::array<char, 128> bytes{};
+    check_error(of(heddle_put(self.world().handle(), first, bytes.data(), 65, 1)), invalid,
+                {"one block"});
+    CHECK(heddle_put(self.world().handle(), first, bytes.data(), 64, 1) == HEDDLE_SUCCESS);
+    self.free(second);
+    self.free(first);
   });
 }
 
@@ -249,10 +287,12 @@ TEST_CASE("launches that cannot run are refused, with the limit") {
                        doctest::Contains("at most 1024"), heddle::error);
   check_error(of(heddle_launch(self.handle(), nullptr, 1, 1, nullptr, nullptr, 0)), invalid,
               {"entry is NULL"});
+  CHECK_THROWS_WITH_AS(heddle::launch(self.default_stream(), 1 << 20, 1 << 20, kernel),
+                       doctest::Contains("at most 1024"), heddle::error);
   const auto queue = self.create_stream();
-  heddle::launch(queue, 1000, 1000, kernel);
-  CHECK_THROWS_WITH_AS(queue.synchronize(), doctest::Contains("at most 1024"), heddle::error);
-  queue.synchronize();  // told once
+  CHECK_THROWS_WITH_AS(heddle::launch(queue, 1000, 1000, kernel), doctest::Contains("at most 1024"),
+                       heddle::error);
+  queue.synchronize();
 }
 
 TEST_CASE("a wait past its deadline names the PE, the operation, the word and the culprit") {
@@ -316,5 +356,46 @@ TEST_CASE("an exception on one PE ends the others' waits with its number") {
   for (int pe : {0, 2})
     check_error(got[static_cast<std::size_t>(pe)], HEDDLE_ERROR_PEER_LOST,
                 {"PE 1 of team world", "is lost"});
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+}
+
+TEST_CASE("an exception past symmetric objects, teams and registrations frees nothing alone") {
+  const auto start = std::chrono::steady_clock::now();
+  std::array<outcome, 3> got;
+  CHECK_THROWS_WITH_AS(
+      run_as_threads(3,
+                     [&](runtime& self) {
+                       const auto world = self.world();
+                       const auto pair = world.split_strided(0, 1, 2);
+                       const heddle::symmetric_array<float> numbers(self, 100);
+                       if (self.my_pe() == 1) throw std::runtime_error("PE 1 has had enough");
+                       // Neither meets the barrier in which PE 1 would free its numbers.
+                       const auto me = static_cast<std::size_t>(self.my_pe());
+                       got[me] =
+                           of(self.my_pe() == 0
+                                  ? heddle_barrier(world.handle())
+                                  : heddle_all_reduce(world.handle(), &numbers[0], &numbers[0], 1,
+                                                      HEDDLE_FLOAT32, HEDDLE_SUM, nullptr));
+                     }),
+      "PE 1 has had enough", std::runtime_error);
+  for (int pe : {0, 2})
+    check_error(got[static_cast<std::size_t>(pe)], HEDDLE_ERROR_ABORTED,
+                {"PE 1 aborted team world", "an exception"});
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
+}
+
+TEST_CASE("abort ends the waits of its own streams") {
+  const auto start = std::chrono::steady_clock::now();
+  run_as_threads(2, [](runtime& self) {
+    auto* flag = self.calloc<heddle::signal>(1);
+    auto queue = self.create_stream();
+    self.world().wait_until(flag, heddle::cmp::eq, 1, queue);
+    self.world().barrier();
+    if (self.my_pe() == 0) {
+      self.abort("enough");
+    } else {
+      CHECK_THROWS_AS(queue.synchronize(), heddle::error);
+    }
+  });
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
 }

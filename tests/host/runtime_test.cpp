@@ -3,9 +3,13 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
 #include <heddle/device/launch.hpp>
 #include <heddle/heddle.hpp>
+#include <memory>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 using namespace heddle;
@@ -129,4 +133,110 @@ TEST_CASE("team places are used again, and are clean when they are") {
                          error);
     world.barrier();
   });
+}
+
+TEST_CASE("a team may be destroyed with work of its own on streams: it ends first") {
+  run_as_threads(3, [](runtime& self) {
+    const auto queue = self.create_stream();
+    const auto world = self.world();
+    for (int round = 0; round < 50; ++round) {
+      std::vector<float> values(20'000, 1.0f);
+      {
+        const auto pair = world.split_strided(round % 2, 1, 2);
+        if (!pair) continue;
+        for (int i = 0; i < 3; ++i)
+          pair.all_reduce(values.data(), values.data(), values.size(), op::sum, queue);
+        pair.barrier(queue);
+      }
+      CHECK(values.back() == 8.0f);
+    }
+    queue.synchronize();
+    world.barrier();
+  });
+}
+
+TEST_CASE("barriers and collectives of one team on several streams and from the host keep apart") {
+  run_as_threads(2, [](runtime& self) {
+    const auto world = self.world();
+    const auto one = self.create_stream();
+    const auto other = self.create_stream();
+    std::vector<int> sum(3, 1);
+    for (int round = 0; round < 500; ++round) {
+      world.barrier(one);
+      world.all_reduce(&sum[0], &sum[0], 1, op::max, one);
+      world.barrier(other);
+      world.all_reduce(&sum[1], &sum[1], 1, op::max, other);
+      self.free(self.malloc<int>(10));
+      world.barrier();
+      world.all_reduce(&sum[2], &sum[2], 1, op::max);
+    }
+    one.synchronize();
+    other.synchronize();
+    CHECK(sum == std::vector<int>(3, 1));
+    CHECK(heddle_team_status(world.handle()) == HEDDLE_SUCCESS);
+  });
+}
+
+TEST_CASE("the place of an aborted team is not used again before all members have left it") {
+  run_as_threads(3, [](runtime& self) {
+    const auto world = self.world();
+    const auto outer = world.split_strided(0, 2, 2);
+    for (int round = 0; round < 100; ++round) {
+      auto all = std::make_unique<team>(world.split_strided(0, 1, 3));
+      world.barrier();
+      if (self.my_pe() == 0) all->abort("on purpose");
+      if (outer) {
+        while (heddle_team_status(all->handle()) == HEDDLE_SUCCESS) std::this_thread::yield();
+        all.reset();
+        const auto next = outer.split_strided(0, 1, 2);
+        world.barrier();
+        // PE 1 has aborted the team that it still has: no concern of this one.
+        world.barrier();
+        CHECK(heddle_team_status(next.handle()) == HEDDLE_SUCCESS);
+        next.barrier();
+      } else {
+        world.barrier();
+        all->abort("late");
+        world.barrier();
+      }
+    }
+    world.barrier();
+  });
+}
+
+TEST_CASE(
+    "an event that is recorded again on another stream still holds back who waits for the first") {
+  const runtime self;
+  const auto slow = self.create_stream();
+  const auto idle = self.create_stream();
+  const auto waiting = self.create_stream();
+  auto point = self.create_event();
+  std::atomic<int> done{0};
+  std::atomic<int> seen{-1};
+  launch(
+      slow, 1, 1,
+      [](auto&, std::atomic<int>* to) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        *to = 1;
+      },
+      &done);
+  point.record(slow);
+  point.block(waiting);
+  point.record(idle);
+  launch(
+      waiting, 1, 1,
+      [](auto&, std::atomic<int>* from, std::atomic<int>* to) { *to = from->load(); }, &done,
+      &seen);
+  waiting.synchronize();
+  CHECK(seen == 1);
+}
+
+TEST_CASE("owners that outlive their runtime do no harm") {
+  runtime self;
+  const auto queue = self.create_stream();
+  auto point = self.create_event();
+  const symmetric_array<float> numbers(self, 10);
+  self.finalize();
+  CHECK(heddle_stream_synchronize(self.handle(), queue.handle()) == HEDDLE_ERROR_INVALID_ARGUMENT);
+  CHECK_THROWS_WITH_AS(point.record(queue), doctest::Contains("finalized"), error);
 }

@@ -26,7 +26,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr heap_options small{.heap_bytes = 64 << 20, .internal_bytes = 3 << 20, .timeout = 20s};
+constexpr heap_options small{
+    .heap_bytes = 64 << 20, .internal_bytes = 3 << 20, .timeout = 20s, .init_timeout = 20s};
 
 void expect(bool condition, const char* what) {
   if (!condition) throw std::runtime_error(what);
@@ -260,7 +261,7 @@ TEST_CASE("a PE that does not come to the exchange is named in time") {
   }
   auto self = join_unique_id(id, 0, 2, "=lo", deadline::after(20s));
   auto hasty = small;
-  hasty.timeout = 500ms;
+  hasty.init_timeout = 500ms;
   try {
     symmetric_heap heap(*self, hasty);
     FAIL("no error");

@@ -131,7 +131,7 @@ class team_ref {
   /// Those before it are complete and visible to every PE; nbi buffers may be reused and read.
   HEDDLE_FN void quiet() const;
 
-  /// quiet for the group's threads, then every PE's group has arrived. `index` (0 to 31) names one
+  /// quiet for the group's threads, then every PE's group has arrived. `index` (0 to 28) names one
   /// of the team's barriers: groups that run at the same time on a PE use different ones. The
   /// status is not ok when the team was aborted, on all threads alike.
   template <group G>

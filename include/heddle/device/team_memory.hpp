@@ -68,9 +68,11 @@ struct abort_code {
 
 /// A team's part of the symmetric heap, at the same offset on every member. All zero at the start.
 struct team_memory {
-  /// Barriers that kernels may use at the same time, each by one group per PE: the first half is
-  /// for users, the second for the channels of collectives.
+  /// Barriers that may be used at the same time, each by one group per PE: the first are for users'
+  /// kernels, the second half is for the channels of collectives.
   static constexpr int num_barriers = 64;
+  static constexpr int num_user_barriers = 29;
+  static constexpr int stream_barrier = 29;
   static constexpr int host_barrier = 30;
   static constexpr int exchange_barrier = 31;
   static constexpr int first_channel_barrier = 32;

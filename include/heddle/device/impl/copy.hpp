@@ -54,7 +54,8 @@ inline constexpr size_t streaming_copy_bytes = size_t{32} << 20;
 
 /// memcpy with streaming stores, ordered before any later release.
 inline void copy_streaming(byte* to, const byte* from, size_t bytes) {
-  const size_t head = (cache_line - reinterpret_cast<uintptr_t>(to) % cache_line) % cache_line;
+  const size_t to_line = (cache_line - reinterpret_cast<uintptr_t>(to) % cache_line) % cache_line;
+  const size_t head = to_line < bytes ? to_line : bytes;
   std::memcpy(to, from, head);
   size_t at = head;
   for (; at + cache_line <= bytes; at += cache_line)

@@ -76,7 +76,7 @@ HEDDLE_COLD HEDDLE_FN wait_status team_ref::wait_slowly(Look look, wait_record w
       status = look(what.seen) ? wait_status::ok : wait_status::timeout;
       break;
     }
-    if (what.waited_ns >= publish_after_ns) {
+    if (abort_on_timeout && what.waited_ns >= publish_after_ns) {
       detail::write_record(&memory_->waiting, what);
       published = true;
     }
