@@ -42,6 +42,8 @@ class stream {
   virtual void synchronize() = 0;
   /// True if work runs in the calling thread and is complete on return of each call.
   [[nodiscard]] virtual bool is_immediate() const = 0;
+  /// True if the caller is work of this stream, on the stream's own thread: it cannot wait for it.
+  [[nodiscard]] virtual bool runs_caller() const = 0;
 };
 
 /// What runs kernels: `host` here, `cuda:N` beside it.

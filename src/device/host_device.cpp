@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <exception>
 #include <heddle/device/group.hpp>
 #include <vector>
 
@@ -83,6 +84,16 @@ class host_device final : public device, private kernel_runner {
   }
 
   void run(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments) override {
+    try {
+      run_blocks(shape, entry, arguments);
+    } catch (const error&) {
+      throw;
+    } catch (const std::exception& thrown) {
+      throw_error(HEDDLE_ERROR_INVALID_USAGE, "a kernel threw an exception: {}", thrown.what());
+    }
+  }
+
+  void run_blocks(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments) {
     if (shape.grid == 1 && shape.block == 1) return entry(arguments, &one_thread_block);
     std::deque<launched_block> blocks;
     for (int i = 0; i < shape.grid; ++i) blocks.emplace_back(shape, i);

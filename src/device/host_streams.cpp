@@ -91,6 +91,7 @@ class immediate_stream final : public stream {
   void wait(std::shared_ptr<event> event) override { event->synchronize(); }
   void synchronize() override {}
   [[nodiscard]] bool is_immediate() const override { return true; }
+  [[nodiscard]] bool runs_caller() const override { return false; }
 
  private:
   kernel_runner& runner_;
@@ -141,6 +142,9 @@ class queued_stream final : public stream {
   }
 
   [[nodiscard]] bool is_immediate() const override { return false; }
+  [[nodiscard]] bool runs_caller() const override {
+    return std::this_thread::get_id() == thread_.get_id();
+  }
 
  private:
   /// The work in front stays in the queue while it runs, so that an empty queue means all is done.

@@ -24,7 +24,12 @@ heddle_status_t heddle_stream_destroy(heddle_stream_t stream) {
 heddle_status_t heddle_stream_synchronize(heddle_runtime_t runtime, heddle_stream_t stream) {
   return guarded([&] {
     auto& checked = required(runtime, "heddle_stream_synchronize", "runtime");
-    checked.queue(stream).synchronize();
+    auto& queue = checked.queue(stream);
+    if (queue.runs_caller())
+      heddle::throw_error(
+          HEDDLE_ERROR_INVALID_USAGE,
+          "heddle_stream_synchronize: called by work on this stream, which it would wait for");
+    queue.synchronize();
     checked.check_teams();
   });
 }
@@ -81,6 +86,13 @@ heddle_status_t heddle_launch(heddle_runtime_t runtime, heddle_stream_t stream, 
     if (!entry || (!arguments && bytes > 0))
       heddle::throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_launch: {} is NULL",
                           entry ? "arguments" : "entry");
+    constexpr std::size_t most_bytes = 32764;  // as CUDA takes
+    if (bytes > most_bytes)
+      heddle::throw_error(
+          HEDDLE_ERROR_INVALID_ARGUMENT,
+          "heddle_launch: a kernel and its arguments of {} bytes; they may have {}, "
+          "put more into memory and pass its address",
+          bytes, most_bytes);
     checked.queue(stream).launch({grid, block}, entry, arguments, bytes);
   });
 }

@@ -125,6 +125,9 @@ void heddle_runtime::destroy_stream(heddle_stream* stream) {
   if (found == streams_.end())
     throw_error(HEDDLE_ERROR_INVALID_USAGE,
                 "heddle_stream_destroy: not a stream of this runtime, or destroyed before");
+  if (stream->queue->runs_caller())
+    throw_error(HEDDLE_ERROR_INVALID_USAGE,
+                "heddle_stream_destroy: called by work on this stream, which it would wait for");
   gone = std::move(*found);
   streams_.erase(found);
 }

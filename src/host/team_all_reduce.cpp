@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
 #include <bit>
-#include <limits>
 
 #include "coll/all_reduce_kernels.hpp"
 #include "host/runtime.hpp"
@@ -15,6 +15,8 @@ using heddle::throw_error;
 namespace {
 
 constexpr std::array<std::size_t, 6> element_bytes = {4, 8, 2, 2, 4, 8};
+/// What a process has addresses for.
+constexpr std::size_t most_bytes = std::size_t{1} << 47;
 
 /// The bytes of a valid call; throws for one that is not.
 std::size_t validated_bytes(const void* input, const void* output, std::size_t count,
@@ -27,7 +29,7 @@ std::size_t validated_bytes(const void* input, const void* output, std::size_t c
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_all_reduce: {} is not a heddle_op_t",
                 static_cast<int>(op));
   const std::size_t size = element_bytes[type_index];
-  if (count > std::numeric_limits<std::size_t>::max() / size)
+  if (count > most_bytes / size)
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                 "heddle_all_reduce: {} elements of {} bytes are more than an address can reach",
                 count, size);
@@ -35,20 +37,25 @@ std::size_t validated_bytes(const void* input, const void* output, std::size_t c
   if (bytes > 0 && (!input || !output))
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_all_reduce: {} is NULL, with a count of {}",
                 input ? "output" : "input", count);
-  const auto from = reinterpret_cast<std::uintptr_t>(input);
-  const auto to = reinterpret_cast<std::uintptr_t>(output);
-  if (((from | to) & (size - 1)) != 0)
+  if (((reinterpret_cast<std::uintptr_t>(input) | reinterpret_cast<std::uintptr_t>(output)) &
+       (size - 1)) != 0)
     throw_error(
         HEDDLE_ERROR_INVALID_ARGUMENT,
         "heddle_all_reduce: input {} and output {} must be aligned to the element's {} bytes",
         input, output, size);
-  if (from != to && from < to + bytes && to < from + bytes)
+  return bytes;
+}
+
+/// In place, or apart: by the addresses that the buffers have in the heap, if they are registered.
+void require_no_overlap(const void* input, const void* output, std::size_t bytes) {
+  const auto from = reinterpret_cast<std::uintptr_t>(input);
+  const auto to = reinterpret_cast<std::uintptr_t>(output);
+  if (from != to && (from < to ? to - from : from - to) < bytes) [[unlikely]]
     throw_error(
         HEDDLE_ERROR_INVALID_ARGUMENT,
         "heddle_all_reduce: input {} and output {} of {} bytes overlap; they must be the same "
         "(in place) or apart",
         input, output, bytes);
-  return bytes;
 }
 
 }  // namespace
@@ -80,7 +87,7 @@ const heddle_team::cached_kernel& heddle_team::kernel_for(std::size_t bytes, hed
 }
 
 std::string heddle_team::explain_all_reduce(std::size_t count, heddle_type_t type) const {
-  const std::size_t bytes = count * element_bytes[type];
+  const std::size_t bytes = std::min(count, most_bytes) * element_bytes[type];
   const auto asked = question(bytes == 0 ? 0 : std::bit_ceil(bytes));
   return heddle::explain(heddle::choose_all_reduce(asked), asked);
 }
@@ -109,6 +116,7 @@ void heddle_team::all_reduce(const void* input, void* output, std::size_t count,
   const auto& heap = runtime_.heap();
   args_.input = heap.translate(input, bytes);
   args_.output = heap.translate(output, bytes);
+  require_no_overlap(args_.input, args_.output, bytes);
   args_.count = count;
   args_.stores =
       kernel.plan.streaming ? heddle::detail::stores::streaming : heddle::detail::stores::cached;

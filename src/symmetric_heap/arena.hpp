@@ -31,6 +31,11 @@ class arena {
   [[nodiscard]] std::byte* slot(int index) const {
     return base_ + static_cast<std::size_t>(index) * stride_;
   }
+  /// Whether any of the bytes is in a slot.
+  [[nodiscard]] bool meets(const void* address, std::size_t bytes) const {
+    const auto* first = static_cast<const std::byte*>(address);
+    return first < slot(slots_) && base_ < first + bytes;
+  }
   [[nodiscard]] int slots() const { return slots_; }
   [[nodiscard]] std::size_t stride() const { return stride_; }
 

@@ -51,10 +51,23 @@ std::optional<std::size_t> block_allocator::allocate(std::size_t bytes, std::siz
 bool block_allocator::free(std::size_t offset) {
   const auto found = used_.find(offset);
   if (found == used_.end()) return false;
-  std::size_t start = offset;
-  std::size_t bytes = found->second.taken;
-  free_bytes_ += bytes;
+  const std::size_t bytes = found->second.taken;
   used_.erase(found);
+  release(offset, bytes);
+  return true;
+}
+
+void block_allocator::shrink(std::size_t offset, std::size_t bytes) {
+  block& kept = used_.at(offset);
+  const std::size_t taken = align_up(bytes, granule);
+  const std::size_t rest = kept.taken - taken;
+  kept = {bytes, taken};
+  if (rest > 0) release(offset + taken, rest);
+}
+
+/// Makes a range free, one with the free ones that it meets.
+void block_allocator::release(std::size_t offset, std::size_t bytes) {
+  free_bytes_ += bytes;
   auto next = free_by_offset_.lower_bound(offset);
   if (next != free_by_offset_.end() && next->first == offset + bytes) {
     bytes += next->second;
@@ -64,13 +77,12 @@ bool block_allocator::free(std::size_t offset) {
   if (next != free_by_offset_.begin()) {
     const auto previous = std::prev(next);
     if (previous->first + previous->second == offset) {
-      start = previous->first;
+      offset = previous->first;
       bytes += previous->second;
       erase_free(previous);
     }
   }
-  insert_free(start, bytes);
-  return true;
+  insert_free(offset, bytes);
 }
 
 std::optional<std::size_t> block_allocator::size_at(std::size_t offset) const {

@@ -24,6 +24,8 @@ class block_allocator {
   std::optional<std::size_t> allocate(std::size_t bytes, std::size_t alignment);
   /// False if no block starts there.
   bool free(std::size_t offset);
+  /// Frees what the block that starts there has beyond its first `bytes` (> 0).
+  void shrink(std::size_t offset, std::size_t bytes);
   /// The size of the block that starts there, as it was asked for, if one does.
   [[nodiscard]] std::optional<std::size_t> size_at(std::size_t offset) const;
   /// The block that contains the offset, as (offset, size), if one does.
@@ -40,6 +42,7 @@ class block_allocator {
     std::size_t asked;
     std::size_t taken;
   };
+  void release(std::size_t offset, std::size_t bytes);
   void insert_free(std::size_t offset, std::size_t bytes);
   void erase_free(std::map<std::size_t, std::size_t>::iterator position);
 

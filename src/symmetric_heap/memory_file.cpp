@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cerrno>
 #include <fstream>
@@ -30,11 +31,17 @@ memory_file::memory_file() : file_(::memfd_create("heddle-heap", MFD_CLOEXEC | M
 void memory_file::grow_to(std::size_t bytes) {
   if (bytes <= size_) return;
   const std::size_t size = (bytes + granule - 1) / granule * granule;
+  // Past this limit the system does not only refuse: it ends the process by SIGXFSZ.
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && size > limit.rlim_cur)
+    throw_error(HEDDLE_ERROR_OUT_OF_MEMORY,
+                "the heap has {} and cannot grow to {}: files may have {} at most (ulimit -f), and "
+                "memory that processes share counts as a file; raise that limit",
+                format_bytes(size_), format_bytes(size), format_bytes(limit.rlim_cur));
   if (::ftruncate(file_.get(), static_cast<off_t>(size)) != 0)
     throw_error(HEDDLE_ERROR_OUT_OF_MEMORY,
                 "the heap has {} and cannot grow to {}: the system refuses (ftruncate: {}); check "
-                "ulimit -f "
-                "and the memory limit of this job",
+                "the memory limit of this job",
                 format_bytes(size_), format_bytes(size), std::generic_category().message(errno));
   size_ = size;
 }

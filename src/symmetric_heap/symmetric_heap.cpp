@@ -160,9 +160,14 @@ void* symmetric_heap::realloc(void* block, std::size_t bytes) {
   }
   checker_.compare(heap_call::realloc, old_offset, bytes);
   const std::size_t old_bytes = *blocks_.size_at(old_offset);
+  if (bytes <= old_bytes) {
+    barrier_();  // nobody writes to what goes any more
+    blocks_.shrink(old_offset, bytes);
+    return block;
+  }
   const std::size_t offset = allocate("heddle_realloc", bytes, block_allocator::granule);
   barrier_();  // nobody writes to the old block any more
-  std::memcpy(base_ + offset, block, std::min(old_bytes, bytes));
+  std::memcpy(base_ + offset, block, old_bytes);
   blocks_.free(old_offset);
   barrier_();
   return base_ + offset;
@@ -181,6 +186,10 @@ void symmetric_heap::free(void* block) {
 
 void* symmetric_heap::register_buffer(void* buffer, std::size_t bytes) {
   registered_.require_registrable(buffer, bytes);
+  if (arena_->meets(buffer, bytes))
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "heddle_register: buffer {} of {} bytes is in the symmetric heap already", buffer,
+                bytes);
   checker_.compare(heap_call::register_buffer, bytes);
   const std::size_t offset = allocate("heddle_register", bytes, page);
   try {

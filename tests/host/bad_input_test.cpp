@@ -136,6 +136,27 @@ TEST_CASE("AllReduce checks its arguments") {
   });
 }
 
+TEST_CASE("a registered buffer's two addresses are the same memory for AllReduce too") {
+  run_as_threads(2, [](runtime& self) {
+    auto* buffer = static_cast<float*>(std::aligned_alloc(4096, 8192));
+    void* symmetric = nullptr;
+    REQUIRE(heddle_register(self.handle(), buffer, 8192, &symmetric) == HEDDLE_SUCCESS);
+    auto* alias = static_cast<float*>(symmetric);
+    check_error(of(heddle_all_reduce(self.world().handle(), buffer, alias + 16, 100, HEDDLE_FLOAT32,
+                                     HEDDLE_SUM, nullptr)),
+                invalid, {"overlap"});
+    void* again = nullptr;
+    check_error(of(heddle_register(self.handle(), alias, 4096, &again)), invalid,
+                {"in the symmetric heap already"});
+    buffer[0] = 1;
+    CHECK(heddle_all_reduce(self.world().handle(), buffer, alias, 1, HEDDLE_FLOAT32, HEDDLE_SUM,
+                            nullptr) == HEDDLE_SUCCESS);
+    CHECK(buffer[0] == 2);
+    CHECK(heddle_unregister(self.handle(), buffer) == HEDDLE_SUCCESS);
+    std::free(buffer);
+  });
+}
+
 TEST_CASE("teams check their arguments, and a PE outside has none") {
   run_as_threads(3, [](runtime& self) {
     const auto world = self.world();
@@ -199,7 +220,11 @@ TEST_CASE("the heap's mistakes are told, and it stays usable") {
     check_error(of(heddle_free(self.handle(), block)), HEDDLE_ERROR_INVALID_USAGE,
                 {"freed before"});
     auto* big = self.malloc<char>(7 << 20);
-    self.free(big);
+    big[100] = 5;
+    auto* small = self.realloc(big, 200);  // what is left over is free again
+    CHECK(small[100] == 5);
+    self.free(self.malloc<char>(6 << 20));
+    self.free(small);
     check_error(of(heddle_register(self.handle(), &own, 4, &pointer)), invalid, {"page size"});
     check_error(of(heddle_unregister(self.handle(), &own)), invalid,
                 {"not the start of a registered"});
@@ -292,6 +317,29 @@ TEST_CASE("launches that cannot run are refused, with the limit") {
   const auto queue = self.create_stream();
   CHECK_THROWS_WITH_AS(heddle::launch(queue, 1000, 1000, kernel), doctest::Contains("at most 1024"),
                        heddle::error);
+  queue.synchronize();
+}
+
+TEST_CASE("what a kernel throws is the kernel's, and it cannot wait for its own stream") {
+  const runtime self;
+  const auto queue = self.create_stream();
+  CHECK_THROWS_WITH_AS(
+      heddle::launch(
+          self.default_stream(), 1, 1, [](auto&, auto) {}, std::array<char, 40000>{}),
+      doctest::Contains("may have 32764"), heddle::error);
+  for (int threads : {1, 3})
+    CHECK_THROWS_WITH_AS(heddle::launch(self.default_stream(), 1, threads,
+                                        [](auto&) { throw std::runtime_error("no ink"); }),
+                         doctest::Contains("a kernel threw an exception: no ink"), heddle::error);
+  heddle::launch(
+      queue, 1, 1,
+      [](auto&, heddle_runtime_t runtime, heddle_stream_t own) {
+        check_error(of(heddle_stream_synchronize(runtime, own)), HEDDLE_ERROR_INVALID_USAGE,
+                    {"work on this stream"});
+        check_error(of(heddle_stream_destroy(own)), HEDDLE_ERROR_INVALID_USAGE,
+                    {"work on this stream"});
+      },
+      self.handle(), queue.handle());
   queue.synchronize();
 }
 

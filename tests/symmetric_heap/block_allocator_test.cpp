@@ -51,6 +51,13 @@ TEST_CASE(
           REQUIRE(around);
           CHECK(around->first == victim->first);
         }
+        if (random() % 4 == 0) {
+          victim->second = 1 + random() % victim->second;
+          blocks.shrink(victim->first, victim->second);
+          twin.shrink(victim->first, victim->second);
+          CHECK(blocks.size_at(victim->first) == victim->second);
+          continue;
+        }
         CHECK(blocks.free(victim->first));
         CHECK(twin.free(victim->first));
         CHECK_FALSE(blocks.free(victim->first));
