@@ -275,6 +275,17 @@ HEDDLE_API heddle_status_t heddle_event_synchronize(heddle_event_t event);
 HEDDLE_API heddle_status_t heddle_event_elapsed(heddle_event_t start, heddle_event_t stop,
                                                 double* milliseconds);
 
+/// Memory of the device, this PE's own: 64-byte aligned, content unspecified. bytes = 0 gives NULL.
+/// (What other PEs reach comes from heddle_malloc.) Freed at the latest by heddle_finalize.
+HEDDLE_API heddle_status_t heddle_device_malloc(heddle_runtime_t runtime, size_t bytes, void** ptr);
+/// Work that uses the memory must have ended. NULL is allowed.
+HEDDLE_API heddle_status_t heddle_device_free(heddle_runtime_t runtime, void* ptr);
+/// Copies between any two places of host, device and this PE's symmetric memory, in the order of
+/// `stream`; they do not overlap and must live until it has run.
+HEDDLE_API heddle_status_t heddle_copy_on_stream(heddle_runtime_t runtime, void* dst,
+                                                 const void* src, size_t bytes,
+                                                 heddle_stream_t stream);
+
 /// The type-erased form of `heddle::launch`: runs `entry(arguments, block)` for every thread of a
 /// grid of blocks that are all resident. `arguments` (`bytes` of them, trivially copyable) are
 /// copied. See <heddle/device/launch.hpp>.
@@ -308,10 +319,10 @@ HEDDLE_API heddle_status_t heddle_barrier_on_stream(heddle_team_t team, heddle_s
 
 /// output[i] = op over all PEs of input[i], i < count, bitwise equal on every PE and every run of
 /// the same plan. In place when output == input; any other overlap is an error. Buffers may be any
-/// memory; symmetric or registered ones (on every PE alike) are used without a copy. Collective over
-/// the team, in the same order on every PE; the collectives of a team run in that order, one after
-/// another, whatever their streams. On the default stream it is complete on return and returns its
-/// own error; on others see stream_synchronize.
+/// memory; symmetric or registered ones (on every PE alike) are used without a copy. Collective
+/// over the team, in the same order on every PE; the collectives of a team run in that order, one
+/// after another, whatever their streams. On the default stream it is complete on return and
+/// returns its own error; on others see stream_synchronize.
 HEDDLE_API heddle_status_t heddle_all_reduce(heddle_team_t team, const void* input, void* output,
                                              size_t count, heddle_type_t type, heddle_op_t op,
                                              heddle_stream_t stream);

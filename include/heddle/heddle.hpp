@@ -5,6 +5,7 @@
 /// Contracts (collective, ordering, errors) are those of the C functions of the same name.
 #pragma once
 
+#include <heddle/device_array.hpp>
 #include <heddle/element.hpp>
 #include <heddle/error.hpp>
 #include <heddle/registration.hpp>

@@ -15,6 +15,12 @@ class stream {
   /// Waits for the work queued so far and throws its first error.
   void synchronize() const { detail::check(heddle_stream_synchronize(runtime_, owned_.get())); }
 
+  /// Copies n elements between host, device and symmetric memory of this PE, in stream order.
+  template <class T>
+  void copy(T* dst, const T* src, std::size_t n) const {
+    detail::check(heddle_copy_on_stream(runtime_, dst, src, detail::bytes_of<T>(n), owned_.get()));
+  }
+
   [[nodiscard]] heddle_stream_t handle() const { return owned_.get(); }
   [[nodiscard]] heddle_runtime_t runtime_handle() const { return runtime_; }
 

@@ -36,6 +36,8 @@ class stream {
                       std::size_t bytes) = 0;
   /// Runs a host function in stream order. What it throws, the next synchronize throws.
   virtual void enqueue(std::function<void()> work) = 0;
+  /// Copies between any memory that the device reaches, apart.
+  virtual void copy(void* dst, const void* src, std::size_t bytes) = 0;
   virtual void record(std::shared_ptr<event> event) = 0;
   virtual void wait(std::shared_ptr<event> event) = 0;
   /// Waits for all work enqueued so far; throws the first error since the last synchronize.
@@ -46,13 +48,17 @@ class stream {
   [[nodiscard]] virtual bool runs_caller() const = 0;
 };
 
-/// What runs kernels: `host` here, `cuda:N` beside it.
+/// What has memory and runs kernels: `host` here, `cuda:N` beside it.
 class device {
  public:
   virtual ~device() = default;
   [[nodiscard]] virtual std::string name() const = 0;
   /// How many threads of a grid can be resident at once.
   [[nodiscard]] virtual int max_resident_threads() const = 0;
+  /// 64-byte aligned memory (bytes > 0). Throws HEDDLE_ERROR_OUT_OF_MEMORY.
+  [[nodiscard]] virtual void* allocate(std::size_t bytes) = 0;
+  /// Throws HEDDLE_ERROR_INVALID_ARGUMENT if it is not from allocate, or was freed before.
+  virtual void free(void* memory) = 0;
   [[nodiscard]] virtual stream& default_stream() = 0;
   [[nodiscard]] virtual std::unique_ptr<stream> create_stream() = 0;
   [[nodiscard]] virtual std::shared_ptr<event> create_event() = 0;

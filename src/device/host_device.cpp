@@ -5,6 +5,10 @@
 #include <deque>
 #include <exception>
 #include <heddle/device/group.hpp>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <unordered_map>
 #include <vector>
 
 #include "device/device.hpp"
@@ -62,6 +66,25 @@ class host_device final : public device, private kernel_runner {
  public:
   [[nodiscard]] std::string name() const override { return "host"; }
   [[nodiscard]] int max_resident_threads() const override { return thread_limit; }
+  [[nodiscard]] void* allocate(std::size_t bytes) override {
+    constexpr std::align_val_t alignment{64};
+    const auto release = [](void* memory) { ::operator delete(memory, alignment); };
+    void* raw = ::operator new(bytes, alignment, std::nothrow);
+    if (!raw)
+      throw_error(HEDDLE_ERROR_OUT_OF_MEMORY, "the host has no {} bytes of memory left", bytes);
+    std::unique_ptr<void, void (*)(void*)> memory(raw, release);
+    std::lock_guard lock(mutex_);
+    memory_.emplace(raw, std::move(memory));
+    return raw;
+  }
+  void free(void* memory) override {
+    std::lock_guard lock(mutex_);
+    if (memory_.erase(memory) == 0)
+      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                  "{} is not device memory: it is not the start of what heddle_device_malloc gave, "
+                  "or was freed before",
+                  memory);
+  }
   [[nodiscard]] stream& default_stream() override { return *default_stream_; }
   [[nodiscard]] std::unique_ptr<stream> create_stream() override {
     return create_queued_stream(*this);
@@ -102,6 +125,8 @@ class host_device final : public device, private kernel_runner {
     });
   }
 
+  std::mutex mutex_;
+  std::unordered_map<void*, std::unique_ptr<void, void (*)(void*)>> memory_;
   resident_threads threads_;
   std::unique_ptr<stream> default_stream_ = create_immediate_stream(*this);
 };

@@ -85,6 +85,9 @@ class immediate_stream final : public stream {
     runner_.run(shape, entry, arguments);
   }
   void enqueue(std::function<void()> work) override { work(); }
+  void copy(void* dst, const void* src, std::size_t bytes) override {
+    std::memcpy(dst, src, bytes);
+  }
   void record(std::shared_ptr<event> event) override {
     as_host(*event).complete(as_host(*event).expect());
   }
@@ -125,6 +128,10 @@ class queued_stream final : public stream {
       queue_.push_back(std::move(work));
     }
     changed_.notify_all();
+  }
+
+  void copy(void* dst, const void* src, std::size_t bytes) override {
+    enqueue([=] { std::memcpy(dst, src, bytes); });
   }
 
   void record(std::shared_ptr<event> event) override {

@@ -79,6 +79,34 @@ heddle_status_t heddle_event_elapsed(heddle_event_t start, heddle_event_t stop,
   });
 }
 
+heddle_status_t heddle_device_malloc(heddle_runtime_t runtime, size_t bytes, void** ptr) {
+  return guarded([&] {
+    auto& out = required(ptr, "heddle_device_malloc", "ptr");
+    auto& checked = required(runtime, "heddle_device_malloc", "runtime");
+    out = bytes == 0 ? nullptr : checked.device().allocate(bytes);
+  });
+}
+
+heddle_status_t heddle_device_free(heddle_runtime_t runtime, void* ptr) {
+  return guarded([&] {
+    auto& checked = required(runtime, "heddle_device_free", "runtime");
+    if (ptr) checked.device().free(ptr);
+  });
+}
+
+heddle_status_t heddle_copy_on_stream(heddle_runtime_t runtime, void* dst, const void* src,
+                                      size_t bytes, heddle_stream_t stream) {
+  return guarded([&] {
+    auto& checked = required(runtime, "heddle_copy_on_stream", "runtime");
+    if (bytes == 0) return;
+    if (!dst || !src)
+      heddle::throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                          "heddle_copy_on_stream: {} is NULL, with a size of {} bytes",
+                          dst ? "src" : "dst", bytes);
+    checked.queue(stream).copy(dst, src, bytes);
+  });
+}
+
 heddle_status_t heddle_launch(heddle_runtime_t runtime, heddle_stream_t stream, int grid, int block,
                               heddle_kernel_entry_t entry, const void* arguments, size_t bytes) {
   return guarded([&] {

@@ -247,6 +247,24 @@ TEST_CASE("the heap address of a registered buffer is not a block to free") {
   });
 }
 
+TEST_CASE("mistakes with device memory are told") {
+  const runtime self;
+  void* memory = nullptr;
+  check_error(of(heddle_device_malloc(self.handle(), std::size_t{1} << 60, &memory)),
+              HEDDLE_ERROR_OUT_OF_MEMORY, {"1152921504606846976"});
+  CHECK(heddle_device_malloc(self.handle(), 0, &memory) == HEDDLE_SUCCESS);
+  CHECK(memory == nullptr);
+  CHECK(heddle_device_free(self.handle(), nullptr) == HEDDLE_SUCCESS);
+  CHECK(heddle_device_malloc(self.handle(), 10, &memory) == HEDDLE_SUCCESS);
+  CHECK(reinterpret_cast<std::uintptr_t>(memory) % 64 == 0);
+  check_error(of(heddle_device_free(self.handle(), static_cast<char*>(memory) + 1)), invalid,
+              {"not device memory"});
+  check_error(of(heddle_copy_on_stream(self.handle(), memory, nullptr, 3, nullptr)), invalid,
+              {"src is NULL", "3 bytes"});
+  CHECK(heddle_device_free(self.handle(), memory) == HEDDLE_SUCCESS);
+  check_error(of(heddle_device_free(self.handle(), memory)), invalid, {"freed before"});
+}
+
 TEST_CASE("HEDDLE_CHECK=1 refuses a put that leaves its block") {
   environment_variable check("HEDDLE_CHECK", "1");
   run_as_threads(2, [](runtime& self) {

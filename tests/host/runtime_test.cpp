@@ -85,6 +85,29 @@ TEST_CASE("work on streams is ordered, and events order streams") {
   });
 }
 
+TEST_CASE("device memory is filled, used by kernels and read back in stream order") {
+  const runtime self;
+  const auto queue = self.create_stream();
+  constexpr std::size_t n = 1000;
+  const device_array<float> numbers(self, n);
+  std::vector<float> host(n);
+  std::iota(host.begin(), host.end(), 0.0f);
+  std::vector<float> back(n);
+  queue.copy(numbers.data(), host.data(), n);
+  launch(
+      queue, 2, 4,
+      [](auto block, float* data) {
+        const auto threads = static_cast<std::size_t>(block.size() * block.num_blocks());
+        for (auto i = static_cast<std::size_t>(block.rank() + block.size() * block.block_rank());
+             i < n; i += threads)
+          data[i] *= 2;
+      },
+      numbers.data());
+  queue.copy(back.data(), numbers.data(), n);
+  queue.synchronize();
+  CHECK(back[999] == 1998.0f);
+}
+
 TEST_CASE("teams split by stride and by colour, translate, and are used at the same time") {
   run_as_threads(6, [](runtime& self) {
     const auto world = self.world();
