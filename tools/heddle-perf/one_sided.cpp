@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <heddle/device/launch.hpp>
 #include <stdexcept>
 
+#include "moving_source.hpp"
 #include "session.hpp"
 
 namespace perf {
@@ -17,9 +19,10 @@ namespace {
 struct put_loop {
   template <heddle::block_group Block>
   HEDDLE_FN void operator()(Block block, heddle::team_ref team, unsigned char* dst,
-                            const unsigned char* src, size_t bytes, int calls) const {
-    for (int i = 0; i < calls; ++i) {
-      team.put(block, dst, src, bytes, 1);
+                            const unsigned char* src, size_t bytes, uint64_t made,
+                            int calls) const {
+    for (uint64_t call = made; call < made + static_cast<uint64_t>(calls); ++call) {
+      team.put(block, dst, src + moving_source::place(call), bytes, 1);
       team.quiet();
     }
   }
@@ -28,24 +31,29 @@ struct put_loop {
 struct get_loop {
   template <heddle::block_group Block>
   HEDDLE_FN void operator()(Block block, heddle::team_ref team, unsigned char* dst,
-                            const unsigned char* src, size_t bytes, int calls) const {
-    for (int i = 0; i < calls; ++i) team.get(block, dst, src, bytes, 1);
+                            const unsigned char* src, size_t bytes, uint64_t made,
+                            int calls) const {
+    for (uint64_t call = made; call < made + static_cast<uint64_t>(calls); ++call)
+      team.get(block, dst, src + moving_source::place(call), bytes, 1);
   }
 };
 
-/// PE 0 and PE 1 put and signal in turn; `done` exchanges were made before.
+/// PE 0 and PE 1 put and signal in turn. `word` only grows: `before` exchanges were made with it
+/// before the first of this source.
 struct ping_pong {
   template <heddle::block_group Block>
   HEDDLE_FN void operator()(Block block, heddle::team_ref team, unsigned char* dst,
                             const unsigned char* src, size_t bytes, heddle::signal* word,
-                            uint64_t done, int calls) const {
+                            uint64_t before, uint64_t made, int calls) const {
     const int other = 1 - team.my_pe();
-    for (uint64_t i = done + 1; i <= done + static_cast<uint64_t>(calls); ++i) {
+    for (uint64_t call = made; call < made + static_cast<uint64_t>(calls); ++call) {
+      const unsigned char* from = src + moving_source::place(call);
+      const uint64_t count = before + call + 1;
       if (team.my_pe() == 0)
-        team.put_signal(block, dst, src, bytes, word, i, heddle::signal_op::set, other);
-      if (team.wait_until(block, word, heddle::cmp::ge, i) != heddle::wait_status::ok) return;
+        team.put_signal(block, dst, from, bytes, word, count, heddle::signal_op::set, other);
+      if (team.wait_until(block, word, heddle::cmp::ge, count) != heddle::wait_status::ok) return;
       if (team.my_pe() == 1)
-        team.put_signal(block, dst, src, bytes, word, i, heddle::signal_op::set, other);
+        team.put_signal(block, dst, from, bytes, word, count, heddle::signal_op::set, other);
     }
   }
 };
@@ -78,14 +86,36 @@ void set_bandwidth(row& measured) {
   measured.algbw = measured.busbw = static_cast<double>(measured.bytes) / measured.time_us / 1e3;
 }
 
-unsigned char pattern(std::size_t i, std::size_t bytes) {
-  return static_cast<unsigned char>(i * 131 + bytes);
-}
-
-std::size_t count_wrong(const unsigned char* data, std::size_t bytes) {
+/// Measures run(made, calls), which makes that many calls after `made` others, by themselves and
+/// back to back. Before each of the two `clear()` empties the destinations; after it
+/// count_wrong(call) says what the last call left there.
+template <class Run, class Clear, class CountWrong>
+void measure_and_check(const session& with, row& measured, Run run, Clear clear,
+                       CountWrong count_wrong) {
+  std::uint64_t made = 0;
   std::size_t wrong = 0;
-  for (std::size_t i = 0; i < bytes; ++i) wrong += data[i] != pattern(i, bytes);
-  return wrong;
+  const auto run_on = [&](int calls) {
+    run(made, calls);
+    made += static_cast<std::uint64_t>(calls);
+  };
+  const auto start = [&] {
+    clear();
+    made = 0;
+    with.world.barrier();
+  };
+  const auto finish = [&] {
+    with.world.barrier();
+    if (with.chosen.check) wrong += count_wrong(made - 1);
+    with.world.barrier();
+  };
+  start();
+  measured.latency_us = with.time_alone(
+      measured.bytes, [](int) {}, [&] { run_on(1); }, [](int) {});
+  finish();
+  start();
+  measured.time_us = with.time_back_to_back(run_on);
+  finish();
+  if (with.chosen.check) measured.wrong = with.total(wrong);
 }
 
 /// A loop by PE 0 that moves from `src` to `dst`; the source is PE `from`'s, the destination PE
@@ -93,27 +123,30 @@ std::size_t count_wrong(const unsigned char* data, std::size_t bytes) {
 template <class Loop>
 void measure_transfer(const session& with, Loop loop, int from, int to) {
   require_two(with);
-  heddle::symmetric_array<unsigned char> src(with.runtime, with.chosen.max_bytes);
+  heddle::symmetric_array<unsigned char> src(with.runtime,
+                                             moving_source::bytes_for(with.chosen.max_bytes));
   heddle::symmetric_array<unsigned char> dst(with.runtime, with.chosen.max_bytes);
   const int me = with.world.my_pe();
   const auto team = with.world.ref();
+  const moving_source source(from);
   for (const std::size_t bytes : with.chosen.sizes()) {
     with.out.progress(fmt::format("{} of {} bytes", with.chosen.operation, bytes));
-    if (me == from)
-      for (std::size_t i = 0; i < bytes; ++i) src[i] = pattern(i, bytes);
-    const auto run = [&](int calls) {
-      if (me == 0)
-        heddle::launch(with.runtime.default_stream(), 1, 1, loop, team, dst.data(),
-                       static_cast<const unsigned char*>(src.data()), bytes, calls);
-    };
+    if (me == from) source.fill(src.data(), bytes);
     auto measured = start_row(with, bytes);
-    measured.latency_us = with.time_alone(
-        bytes, [](int) {}, [&] { run(1); }, [](int) {});
-    measured.time_us = with.time_back_to_back(run);
+    measure_and_check(
+        with, measured,
+        [&](std::uint64_t made, int calls) {
+          if (me == 0)
+            heddle::launch(with.runtime.default_stream(), 1, 1, loop, team, dst.data(),
+                           static_cast<const unsigned char*>(src.data()), bytes, made, calls);
+        },
+        [&] {
+          if (me == to) std::fill_n(dst.data(), bytes, static_cast<unsigned char>(0));
+        },
+        [&](std::uint64_t call) {
+          return me == to ? source.count_wrong(dst.data(), bytes, call) : 0;
+        });
     set_bandwidth(measured);
-    with.world.barrier();
-    if (with.chosen.check)
-      measured.wrong = with.total(me == to ? count_wrong(dst.data(), bytes) : 0);
     with.out.add({measured});
   }
 }
@@ -125,31 +158,41 @@ void measure_get(const session& with) { measure_transfer(with, get_loop{}, 1, 0)
 
 void measure_signal(const session& with) {
   require_two(with);
-  heddle::symmetric_array<unsigned char> src(with.runtime, with.chosen.max_bytes);
+  heddle::symmetric_array<unsigned char> src(with.runtime,
+                                             moving_source::bytes_for(with.chosen.max_bytes));
   heddle::symmetric_array<unsigned char> dst(with.runtime, with.chosen.max_bytes);
   heddle::symmetric_array<heddle::signal> word(with.runtime, 1);
   const int me = with.world.my_pe();
   const auto team = with.world.ref();
-  std::uint64_t done = 0;
+  const moving_source mine(me);
+  const moving_source theirs(1 - me);
+  std::uint64_t before = 0;
+  std::uint64_t made_so_far = 0;
   for (const std::size_t bytes : with.chosen.sizes()) {
     with.out.progress(fmt::format("put_signal of {} bytes", bytes));
-    for (std::size_t i = 0; i < bytes; ++i) src[i] = pattern(i, bytes);
-    const auto run = [&](int calls) {
-      if (me < 2)
-        heddle::launch(with.runtime.default_stream(), 1, 1, ping_pong{}, team, dst.data(),
-                       static_cast<const unsigned char*>(src.data()), bytes, word.data(), done,
-                       calls);
-      done += static_cast<std::uint64_t>(calls);
-    };
-    // An exchange is a put_signal in each direction: half of it is one way.
+    mine.fill(src.data(), bytes);
     auto measured = start_row(with, bytes);
-    measured.latency_us = with.time_alone(
-                              bytes, [](int) {}, [&] { run(1); }, [](int) {}) /
-                          2;
-    measured.time_us = with.time_back_to_back(run) / 2;
+    measure_and_check(
+        with, measured,
+        [&](std::uint64_t made, int calls) {
+          if (me < 2)
+            heddle::launch(with.runtime.default_stream(), 1, 1, ping_pong{}, team, dst.data(),
+                           static_cast<const unsigned char*>(src.data()), bytes, word.data(),
+                           before, made, calls);
+          made_so_far = made + static_cast<std::uint64_t>(calls);
+        },
+        [&] {
+          before += made_so_far;
+          made_so_far = 0;
+          std::fill_n(dst.data(), bytes, static_cast<unsigned char>(0));
+        },
+        [&](std::uint64_t call) {
+          return me < 2 ? theirs.count_wrong(dst.data(), bytes, call) : 0;
+        });
+    // An exchange is a put_signal in each direction: half of it is one way.
+    measured.latency_us /= 2;
+    measured.time_us /= 2;
     set_bandwidth(measured);
-    if (with.chosen.check) measured.wrong = with.total(me < 2 ? count_wrong(dst.data(), bytes) : 0);
-    with.world.barrier();
     with.out.add({measured});
   }
   with.world.check_status();

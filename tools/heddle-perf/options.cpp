@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::array<const char*, 6> type_names = {"int32",    "int64", "half",
                                                    "bfloat16", "float", "double"};
-constexpr std::array<std::size_t, 6> type_bytes = {4, 8, 2, 2, 4, 8};
 constexpr std::array<const char*, 5> op_names = {"sum", "prod", "min", "max", "avg"};
 
 /// An index in names, or "all".
@@ -32,7 +31,6 @@ std::string choose(const std::array<const char*, N>& names, const std::string& t
 
 const char* name_of(heddle_type_t type) { return type_names[type]; }
 const char* name_of(heddle_op_t op) { return op_names[op]; }
-std::size_t bytes_of(heddle_type_t type) { return type_bytes[type]; }
 
 std::vector<std::size_t> options::sizes() const {
   std::vector<std::size_t> all;

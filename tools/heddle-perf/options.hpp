@@ -37,6 +37,5 @@ bool parse_options(int argc, char** argv, options& into, int& status);
 
 const char* name_of(heddle_type_t type);
 const char* name_of(heddle_op_t op);
-std::size_t bytes_of(heddle_type_t type);
 
 }  // namespace perf
