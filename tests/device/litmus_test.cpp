@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <atomic>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
@@ -30,52 +31,122 @@ constexpr std::size_t words = 61;
 /// What a PE has in its user memory: a flag on a line of its own, an answer flag, data.
 struct layout {
   alignas(cache_line) heddle::signal flag;
+  alignas(cache_line) uint32_t small_flag;
   alignas(cache_line) heddle::signal answer;
   alignas(cache_line) uint64_t word;
   alignas(cache_line) std::array<uint64_t, words> data;
   alignas(cache_line) std::array<uint64_t, words> source;
 };
 
-enum class publication { signal_set, signal_add, fence_flag, quiet_flag, fence_atomic };
+enum class publication {
+  signal_set,
+  signal_add,
+  update_set,
+  update_add,
+  update_of_stores,
+  fence_flag,
+  fence_flag_of_4_bytes,
+  fence_atomic,
+  quiet_flag,
+  quiet_nbi
+};
+constexpr std::array publications = {
+    publication::signal_set,       publication::signal_add, publication::update_set,
+    publication::update_add,       publication::fence_flag, publication::fence_flag_of_4_bytes,
+    publication::update_of_stores, publication::quiet_flag, publication::quiet_nbi,
+    publication::fence_atomic};
+enum class looking { wait_until, try_wait_until, test };
 enum class scope { thread, warp, block };
 
-/// PE 0 writes data and publishes it; PE 1 waits, checks every word and answers; both again.
+/// PE 0 writes data and publishes it; PE 1 looks for the flag, checks every word and answers; both
+/// again. The first half of the data is an earlier put.
 struct message_passing {
   publication how;
+  looking eye;
   scope who;
   std::array<layout*, 2> memory;
-  bool* wrong;
+  std::atomic<bool>* wrong;
+
+  template <group G>
+  static void write_source(G group, layout* mine, uint64_t value) {
+    for (auto i = static_cast<std::size_t>(group.rank()); i < words;
+         i += static_cast<std::size_t>(group.size()))
+      mine->source[i] = value + i;
+  }
 
   template <group G>
   void send(G group, team_ref team, layout* mine, uint64_t round) const {
-    for (std::size_t i = static_cast<std::size_t>(group.rank()); i < words;
-         i += static_cast<std::size_t>(group.size()))
-      mine->source[i] = round * 1000 + i;
+    constexpr std::size_t half = words / 2;
+    uint64_t* data = mine->data.data();
+    uint64_t* source = mine->source.data();
+    if (how == publication::update_of_stores) {
+      // Every thread writes where the other PE reads, and none waits for the others.
+      uint64_t* target = team.ptr(data, 1);
+      for (auto i = static_cast<std::size_t>(group.rank()); i < words;
+           i += static_cast<std::size_t>(group.size()))
+        target[i] = round * 1000 + i;
+      team.update_signal(group, &mine->flag, round, signal_op::set, 1);
+      return;
+    }
+    write_source(group, mine, round * 1000);
     group.sync();
-    switch (how) {
-      case publication::signal_set:
-        team.put_signal(group, mine->data.data(), mine->source.data(), words, &mine->flag, round,
-                        signal_op::set, 1);
+    if (how == publication::quiet_nbi) {
+      team.put_nbi(group, data, source, words, 1);
+      team.quiet();
+      group.sync();
+    } else {
+      team.put(group, data, source, half, 1);
+      if (how == publication::signal_set || how == publication::signal_add) {
+        const bool set = how == publication::signal_set;
+        team.put_signal(group, data + half, source + half, words - half, &mine->flag,
+                        set ? round : uint64_t{1}, set ? signal_op::set : signal_op::add, 1);
         return;
-      case publication::signal_add:
-        team.put_signal(group, mine->data.data(), mine->source.data(), words, &mine->flag,
-                        uint64_t{1}, signal_op::add, 1);
+      }
+      team.put(group, data + half, source + half, words - half, 1);
+    }
+    write_source(group, mine, 7);  // the local buffer may be reused, by any thread
+    switch (how) {
+      case publication::update_set:
+        team.update_signal(group, &mine->flag, round, signal_op::set, 1);
+        return;
+      case publication::update_add:
+        team.update_signal(group, &mine->flag, uint64_t{1}, signal_op::add, 1);
         return;
       default:
         break;
     }
-    team.put(group, mine->data.data(), mine->source.data(), words, 1);
+    // The flag is one thread's: it orders what the group has put, since put has synchronised it.
     if (group.rank() != 0) return;
-    if (how == publication::fence_flag) {
-      team.fence();
-      team.p(&mine->flag, round, 1);
-    } else if (how == publication::quiet_flag) {
+    if (how == publication::quiet_flag)
       team.quiet();
-      team.p(&mine->flag, round, 1);
-    } else {
+    else if (how != publication::quiet_nbi)
       team.fence();
+    if (how == publication::fence_atomic)
       team.atomic_add(&mine->flag, uint64_t{1}, 1);
+    else if (how == publication::fence_flag_of_4_bytes)
+      team.p(&mine->small_flag, static_cast<uint32_t>(round), 1);
+    else
+      team.p(&mine->flag, round, 1);
+  }
+
+  template <group G, class Word>
+  wait_status look(G group, team_ref team, const Word* flag, Word round) const {
+    switch (eye) {
+      case looking::wait_until:
+        return team.wait_until(group, flag, cmp::ge, round);
+      case looking::try_wait_until:
+        for (;;) {
+          const auto status = team.try_wait_until(group, flag, cmp::ge, round, 50'000);
+          if (status != wait_status::timeout) return status;
+        }
+      case looking::test:
+        break;
     }
+    while (!team.test(group, flag, cmp::ge, round)) {
+      if (team.aborted()) return wait_status::aborted;
+      std::this_thread::yield();
+    }
+    return wait_status::ok;
   }
 
   template <group G>
@@ -86,7 +157,10 @@ struct message_passing {
         send(group, team, mine, round);
         team.wait_until(group, &mine->answer, cmp::ge, round);
       } else {
-        team.wait_until(group, &mine->flag, cmp::ge, round);
+        if (how == publication::fence_flag_of_4_bytes)
+          look(group, team, &mine->small_flag, static_cast<uint32_t>(round));
+        else
+          look(group, team, &mine->flag, round);
         for (std::size_t i = 0; i < words; ++i)
           if (mine->data[i] != round * 1000 + i) *wrong = true;
         team.update_signal(group, &mine->answer, round, signal_op::set, 0);
@@ -116,23 +190,170 @@ struct message_passing_kernel {
 
 }  // namespace
 
-TEST_CASE("who sees the flag sees the data, however it was published and by whichever group") {
-  for (auto how : {publication::signal_set, publication::signal_add, publication::fence_flag,
-                   publication::quiet_flag, publication::fence_atomic})
-    for (auto who : {scope::thread, scope::warp, scope::block}) {
-      CAPTURE(static_cast<int>(how));
-      CAPTURE(static_cast<int>(who));
-      local_team team(2, {.threads = block_threads()});
-      bool wrong = false;
-      team.run([&](int pe) {
-        team.launch(
-            pe, 1,
-            message_passing_kernel{{how, who, {team.user<layout>(0), team.user<layout>(1)}, &wrong},
-                                   team.ref(pe)});
-      });
-      CHECK_FALSE(wrong);
-      CHECK_FALSE(team.ref(0).aborted());
+TEST_CASE(
+    "who sees the flag sees the data, however it was published, looked for and by whichever "
+    "group") {
+  for (auto how : publications)
+    for (auto eye : {looking::wait_until, looking::try_wait_until, looking::test})
+      for (auto who : {scope::thread, scope::warp, scope::block}) {
+        CAPTURE(static_cast<int>(how));
+        CAPTURE(static_cast<int>(eye));
+        CAPTURE(static_cast<int>(who));
+        local_team team(2, {.threads = block_threads()});
+        std::atomic<bool> wrong{false};
+        team.run([&](int pe) {
+          team.launch(pe, 1,
+                      message_passing_kernel{
+                          {how, eye, who, {team.user<layout>(0), team.user<layout>(1)}, &wrong},
+                          team.ref(pe)});
+        });
+        CHECK_FALSE(wrong);
+        CHECK_FALSE(team.ref(0).aborted());
+      }
+}
+
+TEST_CASE("after quiet a put is visible on every PE: whoever hears of it can get it") {
+  // PE 0 puts to PE 1 and tells PE 2, which gets it from PE 1.
+  local_team team(3, {.threads = block_threads()});
+  std::atomic<bool> wrong{false};
+  struct kernel {
+    const local_team* team;
+    int pe;
+    std::atomic<bool>* wrong;
+    void operator()(host_block block) const {
+      const auto ref = team->ref(pe);
+      auto* mine = team->user<layout>(pe);
+      for (uint64_t round = 1; round <= rounds; ++round) {
+        if (pe == 0) {
+          for (auto i = static_cast<std::size_t>(block.rank()); i < words;
+               i += static_cast<std::size_t>(block.size()))
+            mine->source[i] = round * 1000 + i;
+          block.sync();
+          ref.put(block, mine->data.data(), mine->source.data(), words, 1);
+          ref.quiet();
+          if (block.rank() == 0) ref.p(&mine->flag, round, 2);
+        } else if (pe == 2) {
+          if (ref.wait_until(block, &mine->flag, cmp::ge, round) != wait_status::ok) return;
+          ref.get(block, mine->source.data(), mine->data.data(), words, 1);
+          // Every thread may read what all of them got.
+          for (std::size_t i = 0; i < words; ++i)
+            if (mine->source[i] != round * 1000 + i) *wrong = true;
+        }
+        if (ref.barrier(block) != wait_status::ok) return;
+      }
     }
+  };
+  team.run([&](int pe) { team.launch(pe, 1, kernel{&team, pe, &wrong}); });
+  CHECK_FALSE(wrong);
+  CHECK_FALSE(team.ref(0).aborted());
+}
+
+TEST_CASE("get sees what a barrier published, blocking or not") {
+  local_team team(3, {.threads = block_threads()});
+  std::atomic<bool> wrong{false};
+  struct kernel {
+    const local_team* team;
+    int pe;
+    std::atomic<bool>* wrong;
+    void operator()(host_block block) const {
+      const auto ref = team->ref(pe);
+      auto* mine = team->user<layout>(pe);
+      const auto value = [](uint64_t round, int of, std::size_t i) {
+        return round * 10'000 + static_cast<uint64_t>(of) * 1000 + i;
+      };
+      for (uint64_t round = 1; round <= rounds; ++round) {
+        // Plain stores of every thread in its own memory; then each PE takes its neighbour's.
+        for (auto i = static_cast<std::size_t>(block.rank()); i < words;
+             i += static_cast<std::size_t>(block.size()))
+          mine->data[i] = value(round, pe, i);
+        if (ref.barrier(block) != wait_status::ok) return;
+        const int from = (pe + 1) % ref.n_pes();
+        if (round % 2 == 0) {
+          ref.get(block, mine->source.data(), mine->data.data(), words, from);
+        } else {
+          ref.get_nbi(block, mine->source.data(), mine->data.data(), words, from);
+          ref.quiet();
+          block.sync();
+        }
+        for (std::size_t i = 0; i < words; ++i)
+          if (mine->source[i] != value(round, from, i)) *wrong = true;
+        if (ref.barrier(block) != wait_status::ok) return;
+      }
+    }
+  };
+  team.run([&](int pe) { team.launch(pe, 1, kernel{&team, pe, &wrong}); });
+  CHECK_FALSE(wrong);
+  CHECK_FALSE(team.ref(0).aborted());
+}
+
+TEST_CASE("sync gathers: none leaves before all have come; over mapped memory it is a barrier") {
+  for (int n_pes : {2, 5, 17}) {
+    CAPTURE(n_pes);
+    local_team team(n_pes, {.threads = n_pes <= 5 ? block_threads() : 1, .user_bytes = 1 << 20});
+    std::atomic<bool> early{false};
+    std::atomic<bool> missing{false};
+    std::atomic<uint64_t> arrivals{0};
+    struct kernel {
+      const local_team* team;
+      int pe;
+      std::atomic<uint64_t>* arrivals;
+      std::atomic<bool>*early, *missing;
+      void operator()(host_block block) const {
+        const auto ref = team->ref(pe);
+        auto* mine = team->user<uint64_t>(pe);
+        const auto n = static_cast<uint64_t>(ref.n_pes());
+        for (uint64_t round = 1; round <= 200; ++round) {
+          if (block.rank() == 0) {
+            arrivals->fetch_add(1, std::memory_order_relaxed);
+            ref.put(block.thread(), mine + pe, &round, 1, (pe + 1) % ref.n_pes());
+          }
+          if (ref.sync(block) != wait_status::ok) return;
+          if (arrivals->load(std::memory_order_relaxed) < round * n) *early = true;
+          const int left = (pe + ref.n_pes() - 1) % ref.n_pes();
+          if (mine[left] != round) *missing = true;
+          if (ref.sync(block) != wait_status::ok) return;
+        }
+      }
+    };
+    team.run([&](int pe) { team.launch(pe, 1, kernel{&team, pe, &arrivals, &early, &missing}); });
+    CHECK_FALSE(early);
+    CHECK_FALSE(missing);
+    CHECK_FALSE(team.ref(0).aborted());
+  }
+}
+
+namespace {
+
+/// One PE writes words whose parts are all alike, the other reads them, without any order.
+template <class Word>
+bool words_are_whole(Word part_of_one) {
+  local_team team(2, {});
+  std::atomic<bool> torn{false};
+  std::atomic<bool> done{false};
+  team.run([&](int pe) {
+    const auto ref = team.ref(pe);
+    auto* word = team.user<Word>(pe);
+    if (pe == 0) {
+      for (int i = 0; i < 200'000; ++i)
+        ref.p(word, static_cast<Word>(part_of_one * static_cast<Word>(i % 251)), 1);
+      done = true;
+    } else {
+      // Both ways of reading: g of the own copy, as of any PE's, and a fetch.
+      while (!done) {
+        for (const Word seen : {ref.g(word, 1), ref.atomic_fetch(word, 1)})
+          if (seen != static_cast<Word>(part_of_one * static_cast<Word>(seen & 0xff))) torn = true;
+        std::this_thread::yield();
+      }
+    }
+  });
+  return !torn;
+}
+
+}  // namespace
+
+TEST_CASE("p and g of 4 and of 8 bytes are whole: no reader sees half of one") {
+  CHECK(words_are_whole<uint32_t>(0x01010101u));
+  CHECK(words_are_whole<uint64_t>(0x0101010101010101u));
 }
 
 TEST_CASE("store buffering: after quiet, two PEs cannot both miss the other's store") {
