@@ -4,6 +4,8 @@
 // Every public header in one CUDA translation unit, and every AllReduce algorithm instantiated for
 // a CUDA block.
 
+#include <heddle/heddle_typed.h>
+
 #include <heddle/device/atomic.hpp>
 #include <heddle/device/backoff.hpp>
 #include <heddle/device/coll/all_reduce.hpp>
