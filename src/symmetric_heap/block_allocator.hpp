@@ -12,7 +12,8 @@ namespace heddle {
 
 /// Divides a range of offsets [first, end) into blocks. Deterministic: the same calls give the same
 /// offsets, whatever the process. Best fit, the lowest offset among equals, neighbours merged when
-/// freed; O(log n). All book-keeping is outside the memory that it divides, which it never touches.
+/// freed; O(log n), but that an alignment above the granule may look at every free block that is
+/// large enough. All book-keeping is outside the memory that it divides, which it never touches.
 class block_allocator {
  public:
   static constexpr std::size_t granule = 64;  ///< sizes and offsets are multiples of it
