@@ -40,7 +40,8 @@ typedef enum heddle_status HEDDLE_ENUM {
   HEDDLE_ERROR_OUT_OF_MEMORY = 3,  ///< the heap or the machine has no room; the heap stays usable
   HEDDLE_ERROR_TIMEOUT = 4,        ///< a wait passed its deadline; the message names the peer
   HEDDLE_ERROR_PEER_LOST = 5,      ///< a PE died; the message names it
-  HEDDLE_ERROR_MISMATCH = 6,       ///< HEDDLE_CHECK=1 found PEs that called differently
+  HEDDLE_ERROR_MISMATCH = 6,       ///< PEs differ: in settings at init, in a split's arguments, and
+                                   ///< with HEDDLE_CHECK=1 in those of other collective calls
   HEDDLE_ERROR_NOT_SUPPORTED = 7,  ///< this device, type or peer cannot do it
   HEDDLE_ERROR_SYSTEM = 8,         ///< the operating system or a library failed
   HEDDLE_ERROR_ABORTED = 9,        ///< the team was aborted by another PE or an earlier error
@@ -106,7 +107,8 @@ typedef struct heddle_unique_id {
 
 /* ---- version and errors ------------------------------------------------------------------- */
 
-/// Writes the library's version, which may be newer than the header's.
+/// Writes the library's version, which may be newer than the header's. Its one failure, an argument
+/// that is NULL, leaves heddle_last_error as it was.
 HEDDLE_API heddle_status_t heddle_get_version(int* major, int* minor, int* patch);
 /// A constant name such as "HEDDLE_ERROR_TIMEOUT".
 HEDDLE_API const char* heddle_status_name(heddle_status_t status);
@@ -327,8 +329,8 @@ HEDDLE_API heddle_status_t heddle_all_reduce(heddle_team_t team, const void* inp
                                              size_t count, heddle_type_t type, heddle_op_t op,
                                              heddle_stream_t stream);
 
-/// The choice made for an AllReduce of these, as text: "two_shot simple, 1 channel: ...reason".
-/// Written to `text` (at most `bytes`, terminated).
+/// The choice made for an AllReduce of these, as text: "two_shot simple, 1 channel of 1 thread:
+/// ...reason". Written to `text` (at most `bytes`, terminated).
 HEDDLE_API heddle_status_t heddle_all_reduce_plan(heddle_team_t team, const void* input,
                                                   const void* output, size_t count,
                                                   heddle_type_t type, heddle_op_t op, char* text,

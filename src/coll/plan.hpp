@@ -39,7 +39,7 @@ struct plan {
 /// A pure function. Throws HEDDLE_ERROR_INVALID_ARGUMENT if what is forced cannot be (the direct
 /// algorithms need mapped peers, two_shot has no LL).
 plan choose_all_reduce(const plan_question& question);
-/// "two_shot simple, 1 channel: " and why.
+/// "two_shot simple, 1 channel of 1 thread: " and why.
 std::string explain(const plan& plan, const plan_question& question);
 
 std::string_view name_of(algorithm algo);
