@@ -13,11 +13,15 @@
 /// ulonglong, int8 to int64, uint8 to uint64, size and ptrdiff; and for the integers of 4 and 8
 /// bytes
 ///
-///     heddle_int_atomic_fetch(team, &old, word, pe)    heddle_int_atomic_set(team, word, value,
-///     pe) heddle_int_atomic_add, _and, _or, _xor(team, word, value, pe), _inc(team, word, pe)
-///     heddle_int_atomic_fetch_add, _fetch_and, _fetch_or, _fetch_xor, _swap(team, &old, word,
-///         value, pe), _fetch_inc(team, &old, word, pe)
+// clang-format off
+///     heddle_int_atomic_fetch(team, &old, word, pe)
+///     heddle_int_atomic_set, _add, _and, _or, _xor(team, word, value, pe)
+///     heddle_int_atomic_inc(team, word, pe)
+///     heddle_int_atomic_fetch_add, _fetch_and, _fetch_or, _fetch_xor,
+///                           _swap(team, &old, word, value, pe)
+///     heddle_int_atomic_fetch_inc(team, &old, word, pe)
 ///     heddle_int_atomic_compare_swap(team, &old, word, compare, value, pe)
+// clang-format on
 #ifndef HEDDLE_HEDDLE_TYPED_H
 #define HEDDLE_HEDDLE_TYPED_H
 

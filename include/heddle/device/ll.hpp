@@ -7,8 +7,9 @@
 /// The LL protocol's words: data and flag travel in one store, so there is nothing to order and one
 /// crossing of the memory is all it costs; half of the bytes are flags.
 ///
-///     16-byte line:  | data, lower 32 bits | flag | data, upper 32 bits | flag |     8 bytes of
-///     data
+// clang-format off
+///     | data, lower 32 bits | flag | data, upper 32 bits | flag |     a line: 16 bytes, 8 of data
+// clang-format on
 ///
 /// Each half is written indivisibly (8 bytes; the line as a whole need not be), so each has a flag.
 /// A reader polls until both flags are the one it expects. Flags run 1, 2, ... period, 1, ...: 0 is

@@ -8,9 +8,12 @@
 /// up and down each of two trees; a PE that is inner in one is a leaf in the other, so all links
 /// carry about the same.
 ///
-///     up      receive from the children, combine with mine (children first, in order), send to the
-///     parent root    finishes what it has combined and keeps it down    receive the result from
-///     the parent, keep it, send it to the children
+// clang-format off
+///     up      receive from the children, combine with mine (children first, in order),
+///             send to the parent
+///     root    finishes what it has combined and keeps it
+///     down    receive the result from the parent, keep it, send it to the children
+// clang-format on
 ///
 /// A PE runs up to `ahead` chunks up before it takes the first down, so that the tree is a
 /// pipeline; `ahead` is below the slots of a link, so that a PE that is ahead never waits for one
