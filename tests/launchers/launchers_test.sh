@@ -69,6 +69,9 @@ check "no such program" 127 "was not found" "$bin/heddle-run" -n 2 no-such-progr
 check "bad options" 2 "." "$bin/heddle-run" -n 0 true
 check "timeout" 124 "has run for" "$bin/heddle-run" -n 2 --timeout 0.3 sleep 60
 check "variables" 0 "^blue$" "$bin/heddle-run" -n 1 -x COLOUR=blue sh -c 'echo $COLOUR'
+check "-x before an inherited variable" 0 "^blue$" env COLOUR=red "$bin/heddle-run" -n 1 -x COLOUR=green -x COLOUR=blue printenv COLOUR
+check "PMIx's own variables before -x" 0 "^0$" "$bin/heddle-run" -n 1 -x PMIX_RANK=7 printenv PMIX_RANK
+check "-x of a variable that is not set" 1 "give -x NO_SUCH_COLOUR=VALUE" "$bin/heddle-run" -n 1 -x NO_SUCH_COLOUR true
 check "forwarded signal" 143 "caught" timeout --preserve-status -s TERM 1 "$bin/heddle-run" -n 1 bash -c 'trap "echo caught; exit 143" TERM; while :; do sleep 0.1; done'
 
 # A PE that dies in the middle of a collective is named by every other within 5 seconds.

@@ -24,6 +24,7 @@
 #include "core_binding.hpp"
 #include "janitor.hpp"
 #include "line_tagger.hpp"
+#include "pe_environment.hpp"
 #include "pe_process.hpp"
 #include "pmix_server.hpp"
 #include "support/throw_error.hpp"
@@ -55,7 +56,9 @@ void write_all(int to, const std::string& text) {
 class job {
  public:
   explicit job(const options& chosen)
-      : chosen_(chosen), program_(find_program(chosen.command.front())) {
+      : chosen_(chosen),
+        program_(find_program(chosen.command.front())),
+        environment_(pe_environment(chosen.exports)) {
     block_signals();
   }
 
@@ -98,14 +101,7 @@ class job {
     pe_start begin;
     begin.program = program_;
     begin.arguments = chosen_.command;
-    begin.environment = server_->environment_of(pe);
-    for (const auto& entry : chosen_.exports) {
-      if (entry.find('=') != std::string::npos)
-        begin.environment.push_back(entry);
-      else if (!::getenv(entry.c_str()))
-        throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                    "-x {}: the variable is not set; set it, or give -x {}=VALUE", entry, entry);
-    }
+    begin.environment = server_->environment_of(pe, environment_);
     begin.processors = processors;
     // A terminal answers the foreground group alone: a PE, in a group of its own, would be stopped
     // by it.
@@ -248,6 +244,7 @@ class job {
 
   const options& chosen_;
   const std::string program_;
+  const std::vector<std::string> environment_;
   unique_fd signals_;
   unique_fd aborted_;
   std::optional<janitor> janitor_;

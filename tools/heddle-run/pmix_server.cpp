@@ -15,8 +15,6 @@
 
 #include "support/throw_error.hpp"
 
-extern char** environ;
-
 namespace heddle::run {
 namespace {
 
@@ -200,12 +198,13 @@ pmix_server::~pmix_server() {
   abort_handler = nullptr;
 }
 
-std::vector<std::string> pmix_server::environment_of(int rank) const {
+std::vector<std::string> pmix_server::environment_of(int rank,
+                                                     const std::vector<std::string>& base) const {
   const auto process = process_of(job_, static_cast<pmix_rank_t>(rank));
   char** changed = nullptr;
-  for (char** entry = environ; *entry; ++entry) {
+  for (const auto& entry : base) {
     pmix_status_t status = PMIX_SUCCESS;
-    PMIX_ARGV_APPEND(status, changed, *entry);
+    PMIX_ARGV_APPEND(status, changed, entry.c_str());
     if (status != PMIX_SUCCESS) fail("copying the environment", status);
   }
   if (auto status = PMIx_server_setup_fork(&process, &changed); status != PMIX_SUCCESS)

@@ -21,8 +21,9 @@ class pmix_server {
   pmix_server(const pmix_server&) = delete;
   pmix_server& operator=(const pmix_server&) = delete;
 
-  /// The environment for a rank: heddle-run's own, changed as PMIx wants.
-  [[nodiscard]] std::vector<std::string> environment_of(int rank) const;
+  /// The environment for a rank: `base`, changed as PMIx wants.
+  [[nodiscard]] std::vector<std::string> environment_of(int rank,
+                                                        const std::vector<std::string>& base) const;
   /// Tells the other ranks that this one has ended badly (PMIX_ERR_PROC_ABORTED).
   void announce_loss(int rank) const;
 
