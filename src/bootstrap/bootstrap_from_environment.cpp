@@ -3,10 +3,12 @@
 #include "bootstrap/bootstrap_from_environment.hpp"
 
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 
 #include "bootstrap/pmix_bootstrap.hpp"
 #include "bootstrap/pmix_session.hpp"
+#include "bootstrap/process_slot.hpp"
 #include "bootstrap/thread_bootstrap.hpp"
 #include "bootstrap/unique_id_bootstrap.hpp"
 #include "support/log.hpp"
@@ -40,9 +42,7 @@ void refuse_foreign_launchers() {
   }
 }
 
-}  // namespace
-
-std::unique_ptr<bootstrap> bootstrap_from_environment(const bootstrap_options& options) {
+std::unique_ptr<bootstrap> join(const bootstrap_options& options) {
   if (pmix_session::is_launched()) return join_pmix_job(options.socket_ifname, options.until);
   if (torchrun_is_launcher())
     return join_torchrun_job({options.socket_ifname, options.job_secret, options.rendezvous_port},
@@ -50,6 +50,42 @@ std::unique_ptr<bootstrap> bootstrap_from_environment(const bootstrap_options& o
   refuse_foreign_launchers();
   log::info(log::subsystem::bootstrap, "runs as one PE: no launcher found");
   return thread_rendezvous(1).join(0);
+}
+
+/// The chosen bootstrap, with the process's slot, which it gives back when it has left.
+class slotted_bootstrap final : public bootstrap {
+ public:
+  explicit slotted_bootstrap(const bootstrap_options& options)
+      : slot_(std::in_place), joined_(join(options)) {}
+
+  int rank() const override { return joined_->rank(); }
+  int size() const override { return joined_->size(); }
+  std::string_view name() const override { return joined_->name(); }
+  std::string_view job_id() const override { return joined_->job_id(); }
+  const secret& job_secret() const override { return joined_->job_secret(); }
+  std::string_view host_of(int rank) const override { return joined_->host_of(rank); }
+  std::vector<bytes> all_gather(std::span<const std::byte> mine, deadline until) override {
+    return joined_->all_gather(mine, until);
+  }
+  void barrier(deadline until) override { joined_->barrier(until); }
+  void on_lost(lost_callback callback) override { joined_->on_lost(std::move(callback)); }
+  void report_lost(int rank, std::string_view reason) override {
+    joined_->report_lost(rank, reason);
+  }
+  void leave() override {
+    joined_->leave();
+    slot_.reset();
+  }
+
+ private:
+  std::optional<process_slot> slot_;
+  std::unique_ptr<bootstrap> joined_;
+};
+
+}  // namespace
+
+std::unique_ptr<bootstrap> bootstrap_from_environment(const bootstrap_options& options) {
+  return std::make_unique<slotted_bootstrap>(options);
 }
 
 }  // namespace heddle

@@ -21,7 +21,9 @@ struct bootstrap_options {
 ///   RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT torchrun's (unique_id_bootstrap.hpp);
 ///   nothing of a launcher                      one PE alone, said at INFO.
 /// Started as one of several tasks by a launcher that serves no PMIx (PMI_RANK, SLURM_PROCID, ...),
-/// it throws HEDDLE_ERROR_INVALID_USAGE and says how to start, since each task would run alone.
+/// it throws HEDDLE_ERROR_INVALID_USAGE and says how to start, since each task would run alone. So
+/// it does if the process is in that job already: what it returns holds the one place until
+/// leave().
 std::unique_ptr<bootstrap> bootstrap_from_environment(const bootstrap_options& options);
 
 }  // namespace heddle

@@ -20,19 +20,16 @@ namespace {
 
 constexpr std::chrono::seconds finalize_time(5);
 
-/// The one session of the process, because the launcher's rank is the process's.
-struct session_slot {
+/// What the library's callbacks find of the one session of the process.
+struct session_record {
   std::mutex mutex;
-  bool taken = false;
-  pid_t process = 0;
-  pid_t thread = 0;
   int opened = 0;  // sessions so far: every rank opens the same number, so it can name their keys
   pmix_session::process_ended news;
   std::string job;
 };
 
-session_slot& slot() {
-  static auto* only = new session_slot;  // never destroyed: PMIx may call back during exit
+session_record& record() {
+  static auto* only = new session_record;  // never destroyed: PMIx may call back during exit
   return *only;
 }
 
@@ -160,7 +157,7 @@ void receive_news(size_t, pmix_status_t status, const pmix_proc_t* source, pmix_
     if (PMIX_CHECK_KEY(&infos[i], PMIX_EVENT_AFFECTED_PROC) && infos[i].value.type == PMIX_PROC)
       affected = infos[i].value.data.proc;
   {
-    auto& only = slot();
+    auto& only = record();
     std::lock_guard lock(only.mutex);
     if (only.news && affected && only.job == affected->nspace && affected->rank <= PMIX_RANK_VALID)
       only.news(static_cast<int>(affected->rank),
@@ -186,45 +183,28 @@ void register_for_news() {
 
 }  // namespace
 
-/// Holds the process's slot while a session lives.
-struct pmix_session::reservation {
-  reservation() {
-    auto& only = slot();
+struct pmix_session::connection {
+  connection() {
+    auto& only = record();
     std::lock_guard lock(only.mutex);
-    if (only.taken && only.process == ::getpid())
-      throw_error(
-          HEDDLE_ERROR_INVALID_USAGE,
-          "asked to join the launcher's job a second time: this process's rank is in use by a "
-          "bootstrap that thread {} of this process made; finalize that one first, or give "
-          "further PEs ranks of their own (threads, unique id)",
-          only.thread);
-    if (only.taken)
-      throw_error(
-          HEDDLE_ERROR_INVALID_USAGE,
-          "asked to join the launcher's job in process {}, which was forked by process {} while "
-          "that used the rank; a forked child has no rank of its own",
-          ::getpid(), only.process);
-    only.taken = true;
-    only.process = ::getpid();
-    only.thread = ::gettid();
     generation = ++only.opened;
   }
-  ~reservation() {
-    auto& only = slot();
+  ~connection() {
+    // A forked child has a copy of the object, but not the library's threads.
+    if (process != ::getpid()) return;
     {
+      auto& only = record();
       std::lock_guard lock(only.mutex);
-      if (only.process != ::getpid()) return;
       only.news = nullptr;
     }
-    if (connected) finalize();
-    std::lock_guard lock(only.mutex);
-    only.taken = false;
+    if (made) finalize();
   }
-  reservation(const reservation&) = delete;
-  reservation& operator=(const reservation&) = delete;
+  connection(const connection&) = delete;
+  connection& operator=(const connection&) = delete;
 
+  const pid_t process = ::getpid();
   int generation;
-  bool connected = false;
+  bool made = false;
 
  private:
   static void finalize() {
@@ -241,7 +221,7 @@ struct pmix_session::reservation {
 
 bool pmix_session::is_launched() { return ::getenv("PMIX_NAMESPACE") && ::getenv("PMIX_RANK"); }
 
-pmix_session::pmix_session(deadline until) : reservation_(std::make_unique<reservation>()) {
+pmix_session::pmix_session(deadline until) : connection_(std::make_unique<connection>()) {
   struct joined {
     pmix_status_t status;
     pmix_proc_t me;
@@ -265,7 +245,7 @@ pmix_session::pmix_session(deadline until) : reservation_(std::make_unique<reser
   if (result->status != PMIX_SUCCESS)
     throw_error(HEDDLE_ERROR_SYSTEM, "asked the launcher's PMIx server for a rank: PMIx_Init: {}",
                 error_text(result->status));
-  reservation_->connected = true;
+  connection_->made = true;
   job_ = result->me.nspace;
   rank_ = static_cast<int>(result->me.rank);
   auto size = ask(process_of(job_, PMIX_RANK_WILDCARD), PMIX_JOB_SIZE, until)->answer.wait(until);
@@ -304,7 +284,7 @@ void pmix_session::fence(deadline until) {
 
 std::vector<pmix_session::bytes> pmix_session::exchange(std::span<const std::byte> mine,
                                                         deadline until) {
-  auto key = fmt::format("heddle.endpoint.{}", reservation_->generation);
+  auto key = fmt::format("heddle.endpoint.{}", connection_->generation);
   pmix_value_t value;
   PMIX_VALUE_CONSTRUCT(&value);
   value.type = PMIX_BYTE_OBJECT;
@@ -320,7 +300,7 @@ std::vector<pmix_session::bytes> pmix_session::exchange(std::span<const std::byt
   // Only when all join first: a fence counts those that have left and not joined again as ended,
   // and then returns at once for some ranks and never for others (Open MPI 4). The rounds need
   // none.
-  if (reservation_->generation == 1) fence(until);
+  if (connection_->generation == 1) fence(until);
 
   std::vector<bytes> blocks(static_cast<std::size_t>(size_));
   std::vector<int> absent;
@@ -358,7 +338,8 @@ std::vector<pmix_session::bytes> pmix_session::exchange(std::span<const std::byt
 }
 
 void pmix_session::on_process_ended(process_ended callback) {
-  auto& only = slot();
+  if (!connection_) return;  // closed: the record may be another session's
+  auto& only = record();
   const bool first = static_cast<bool>(callback);
   {
     std::lock_guard lock(only.mutex);
@@ -368,6 +349,6 @@ void pmix_session::on_process_ended(process_ended callback) {
   if (first) register_for_news();
 }
 
-void pmix_session::close() { reservation_.reset(); }
+void pmix_session::close() { connection_.reset(); }
 
 }  // namespace heddle

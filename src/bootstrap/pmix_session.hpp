@@ -13,7 +13,7 @@
 namespace heddle {
 
 /// This process's connection to the PMIx server that launched it. A launcher knows a process as one
-/// rank, so a process has at most one session at a time.
+/// rank: the caller sees to it that there is at most one session at a time (process_slot.hpp).
 ///
 /// What is known of launchers shapes it: everything is published before one fence, the fence
 /// collects data (a plain one may return at once), and it is not taken for a barrier: each rank's
@@ -26,7 +26,7 @@ class pmix_session {
   /// True if the environment names a PMIx server.
   static bool is_launched();
 
-  /// Throws HEDDLE_ERROR_INVALID_USAGE if the process has a session, HEDDLE_ERROR_TIMEOUT,
+  /// Throws HEDDLE_ERROR_INVALID_USAGE if no server answers, HEDDLE_ERROR_TIMEOUT,
   /// HEDDLE_ERROR_SYSTEM.
   explicit pmix_session(deadline until);
   /// Closes the connection if close() was not called.
@@ -51,12 +51,12 @@ class pmix_session {
   void close();
 
  private:
-  struct reservation;
+  struct connection;
 
   /// Has the launcher bring together what all ranks have published.
   void fence(deadline until);
 
-  std::unique_ptr<reservation> reservation_;
+  std::unique_ptr<connection> connection_;
   int rank_ = -1;
   int size_ = 0;
   std::string job_;
