@@ -48,7 +48,9 @@ std::unique_ptr<bootstrap> join(const bootstrap_options& options) {
     return join_torchrun_job({options.socket_ifname, options.job_secret, options.rendezvous_port},
                              options.until);
   refuse_foreign_launchers();
-  log::info(log::subsystem::bootstrap, "runs as one PE: no launcher found");
+  log::warn(log::subsystem::bootstrap,
+            "found no launcher, runs as one PE; start several by heddle-run -n N, srun --mpi=pmix, "
+            "Open MPI's mpirun or torchrun");
   return thread_rendezvous(1).join(0);
 }
 

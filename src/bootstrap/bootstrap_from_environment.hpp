@@ -19,7 +19,7 @@ struct bootstrap_options {
 /// Joins the job that the environment tells of:
 ///   PMIX_NAMESPACE and PMIX_RANK               the PMIx launcher's;
 ///   RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT torchrun's (unique_id_bootstrap.hpp);
-///   nothing of a launcher                      one PE alone, said at INFO.
+///   nothing of a launcher                      one PE alone, said at WARN.
 /// Started as one of several tasks by a launcher that serves no PMIx (PMI_RANK, SLURM_PROCID, ...),
 /// it throws HEDDLE_ERROR_INVALID_USAGE and says how to start, since each task would run alone. So
 /// it does if the process is in that job already: what it returns holds the one place until

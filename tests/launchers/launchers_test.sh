@@ -93,7 +93,9 @@ else
   echo "mpirun.openmpi is not installed: its tests are not run"
 fi
 
-# A launcher without PMIx is told how to start.
+# One PE alone is told so in one line, and a launcher without PMIx how to start.
+check "no launcher" 0 "WARN bootstrap: found no launcher, runs as one PE; start several by heddle-run -n" "$bin/hello"
+check "no launcher, in one line" 0 "^1$" sh -c '"$0" 2>&1 >/dev/null | wc -l' "$bin/hello"
 check "a launcher without PMIx" 1 "heddle-run|mpi=pmix" env PMI_RANK=0 PMI_SIZE=2 PMI_FD=7 "$bin/hello"
 check "a PMIx launcher that is not there" 1 "no PMIx server answers.*srun --mpi=pmix" env PMIX_NAMESPACE=gone PMIX_RANK=0 "$bin/hello"
 
