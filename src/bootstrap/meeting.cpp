@@ -212,6 +212,9 @@ void meeting::start_call() {
   call_->waiting = false;
   call_->at = clock::now() + request_.patience;
   unique_fd socket(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  // Names resolve to IPv6 addresses also where the kernel has no IPv6.
+  if (!socket && errno == EAFNOSUPPORT)
+    return retry_call(std::generic_category().message(EAFNOSUPPORT));
   if (!socket) throw_system_error(errno, "asked for a socket to call rank {}", request_.callee);
   prepare_stream(socket.get());
   call_->socket = shielded_fd(std::move(socket));

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <memory>
 
+#include "bootstrap/bounded_call.hpp"
+#include "support/log.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle {
@@ -51,23 +53,38 @@ socket_address socket_address::abstract(std::string_view name) {
           static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())};
 }
 
-std::vector<socket_address> socket_address::resolve(const std::string& host, std::uint16_t port) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* list = nullptr;
-  int failed = ::getaddrinfo(host.c_str(), nullptr, &hints, &list);
-  std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
-  if (failed != 0)
+std::vector<socket_address> socket_address::resolve(const std::string& host, std::uint16_t port,
+                                                    deadline until) {
+  struct answer {
+    int failed = 0;
+    std::shared_ptr<addrinfo> list;
+  };
+  // The resolver keeps to its own time limits, if to any.
+  const auto found = call_until(until, [host] {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* list = nullptr;
+    const int failed = ::getaddrinfo(host.c_str(), nullptr, &hints, &list);
+    return answer{failed, {failed == 0 ? list : nullptr, [](addrinfo* made) {
+                             if (made) ::freeaddrinfo(made);
+                           }}};
+  });
+  if (!found)
+    throw_error(HEDDLE_ERROR_TIMEOUT,
+                "asked for the address of host \"{}\", the resolver did not answer before the "
+                "deadline; give a numeric address, or see this machine's name servers",
+                host);
+  if (found->failed != 0)
     throw_error(
         HEDDLE_ERROR_SYSTEM,
         "asked for the address of host \"{}\", the resolver says: {}; give a name that this "
         "machine can resolve, or a numeric address",
-        host, ::gai_strerror(failed));
-  std::vector<socket_address> found;
-  for (auto* entry = list; entry; entry = entry->ai_next)
+        host, ::gai_strerror(found->failed));
+  std::vector<socket_address> addresses;
+  for (auto* entry = found->list.get(); entry; entry = entry->ai_next)
     if (entry->ai_family == AF_INET || entry->ai_family == AF_INET6)
-      found.push_back(socket_address(entry->ai_addr, entry->ai_addrlen).with_port(port));
-  return found;
+      addresses.push_back(socket_address(entry->ai_addr, entry->ai_addrlen).with_port(port));
+  return addresses;
 }
 
 std::uint16_t socket_address::port() const {
@@ -147,6 +164,21 @@ unique_fd listen_on(const socket_address& address) {
       ::listen(socket.get(), SOMAXCONN) != 0)
     throw_system_error(errno, "asked to listen on {}", address.text());
   return socket;
+}
+
+std::vector<unique_fd> listen_on_any(const std::vector<socket_address>& addresses) {
+  std::vector<unique_fd> sockets;
+  std::string problems;
+  for (const auto& address : addresses) {
+    try {
+      sockets.push_back(listen_on(address));
+    } catch (const error& failure) {
+      problems += (problems.empty() ? "" : "; ") + std::string(failure.what());
+    }
+  }
+  if (sockets.empty()) throw error(HEDDLE_ERROR_SYSTEM, problems);
+  if (!problems.empty()) log::info(log::subsystem::bootstrap, "{}", problems);
+  return sockets;
 }
 
 socket_address local_address(int socket) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bootstrap/byte_stream.hpp"
+#include "support/deadline.hpp"
 #include "support/unique_fd.hpp"
 
 namespace heddle {
@@ -23,8 +24,9 @@ class socket_address {
   /// An abstract Unix name, of at most 100 bytes.
   static socket_address abstract(std::string_view name);
   /// The addresses that the resolver has for `host` (a name or a number). Throws
-  /// HEDDLE_ERROR_SYSTEM if it has none.
-  static std::vector<socket_address> resolve(const std::string& host, std::uint16_t port);
+  /// HEDDLE_ERROR_SYSTEM if it has none, HEDDLE_ERROR_TIMEOUT if it does not answer in time.
+  static std::vector<socket_address> resolve(const std::string& host, std::uint16_t port,
+                                             deadline until);
 
   [[nodiscard]] int family() const { return storage_.ss_family; }
   [[nodiscard]] const sockaddr* data() const {
@@ -47,6 +49,9 @@ class socket_address {
 
 /// A non-blocking listening socket. Throws HEDDLE_ERROR_SYSTEM.
 unique_fd listen_on(const socket_address& address);
+/// A socket for each of `addresses` that this machine lets one listen on. Throws
+/// HEDDLE_ERROR_SYSTEM, with what was wrong with each, if there is none.
+std::vector<unique_fd> listen_on_any(const std::vector<socket_address>& addresses);
 /// The address that `socket` is bound to.
 socket_address local_address(int socket);
 /// The address at the other end of `socket`, as text, "unknown" if there is none.

@@ -91,9 +91,14 @@ void check_rank(int rank, int size) {
                 "PE {} of {} PEs: a PE is from 0 to one less than their number", rank, size);
 }
 
+std::string variable_or_empty(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
 /// A number of the environment. Throws for what is none.
 int read_number(const char* variable, int lowest, int highest) {
-  const std::string_view text = std::getenv(variable);
+  const auto text = variable_or_empty(variable);
   int number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failure != std::errc() || end != text.data() + text.size() || number < lowest ||
@@ -102,11 +107,6 @@ int read_number(const char* variable, int lowest, int highest) {
                 "{}={}: must be a number from {} to {}, as torchrun sets it", variable, text,
                 lowest, highest);
   return number;
-}
-
-std::string variable_or_empty(const char* name) {
-  const char* value = std::getenv(name);
-  return value ? value : "";
 }
 
 }  // namespace
@@ -171,18 +171,15 @@ std::unique_ptr<bootstrap> join_torchrun_job(const torchrun_options& options, de
   rendezvous_request request;
   request.rank = rank;
   request.size = size;
-  request.at = socket_address::resolve(host, static_cast<std::uint16_t>(port));
+  request.at = socket_address::resolve(host, static_cast<std::uint16_t>(port), until);
   const auto name = host + ":" + std::to_string(master_port) + " " +
                     variable_or_empty("TORCHELASTIC_RUN_ID") + " " +
                     variable_or_empty("TORCHELASTIC_RESTART_COUNT");
   request.secret =
       keyed_hash(std::as_bytes(std::span(options.job_secret)), std::as_bytes(std::span(name)));
   std::vector<unique_fd> listeners;
-  if (rank == 0)
-    for (const auto& address : request.at) {
-      listeners.push_back(listen_on(address));
-      request.listeners.push_back(listeners.back().get());
-    }
+  if (rank == 0) listeners = listen_on_any(request.at);
+  for (const auto& listener : listeners) request.listeners.push_back(listener.get());
   return join("torchrun", request, options.socket_ifname, until);
 }
 

@@ -3,13 +3,16 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "bootstrap/unique_id_bootstrap.hpp"
 
+#include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <netdb.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <heddle/error.hpp>
 
 #include "bootstrap/byte_stream.hpp"
@@ -19,6 +22,25 @@
 
 using namespace heddle;
 using namespace std::chrono_literals;
+
+namespace {
+
+const char* const silent_host = "silent.invalid";
+std::promise<void> resolver_may_answer;
+
+}  // namespace
+
+/// In front of the C library's: it does not answer for silent_host.
+extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo* hints,
+                           addrinfo** list) {
+  if (std::strcmp(host, silent_host) == 0) {
+    resolver_may_answer.get_future().wait();
+    return EAI_FAIL;
+  }
+  static const auto next = reinterpret_cast<decltype(&::getaddrinfo)>(
+      reinterpret_cast<std::uintptr_t>(::dlsym(RTLD_NEXT, "getaddrinfo")));
+  return next(host, service, hints, list);
+}
 
 namespace {
 
@@ -156,6 +178,25 @@ TEST_CASE("mistakes with unique ids are told") {
   CHECK_THROWS_AS((void)make_unique_id("=nosuch0"), error);
 }
 
+TEST_CASE("of a name's addresses one that can be bound is enough") {
+  const auto mine = listening_addresses(loopback).front();
+  const auto taken = listen_on(mine);
+  const auto busy = local_address(taken.get());
+  // The documentation's network: no machine has this address.
+  const auto foreign = socket_address::resolve("192.0.2.1", 0, deadline::after(20s)).front();
+  CHECK(listen_on_any({foreign, mine, busy}).size() == 1);
+  check_status(
+      [&] {
+        (void)listen_on_any({foreign, busy});
+      },
+      HEDDLE_ERROR_SYSTEM, foreign.text().c_str());
+  check_status(
+      [&] {
+        (void)listen_on_any({foreign, busy});
+      },
+      HEDDLE_ERROR_SYSTEM, busy.text().c_str());
+}
+
 TEST_CASE("torchrun's variables make a job") {
   // A port that was free a moment ago.
   int port = 0;
@@ -193,4 +234,12 @@ TEST_CASE("torchrun's variables make a job") {
   environment_variable bad("RANK", "three");
   check_status([] { join_torchrun_job({}, deadline::after(1s)); }, HEDDLE_ERROR_INVALID_ARGUMENT,
                "RANK=three");
+}
+
+TEST_CASE("a resolver that does not answer is given up at the deadline") {
+  const auto start = std::chrono::steady_clock::now();
+  check_status([] { (void)socket_address::resolve(silent_host, 1, deadline::after(200ms)); },
+               HEDDLE_ERROR_TIMEOUT, silent_host);
+  CHECK(std::chrono::steady_clock::now() - start < 5s);
+  resolver_may_answer.set_value();
 }
