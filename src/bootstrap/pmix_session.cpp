@@ -19,6 +19,8 @@ namespace heddle {
 namespace {
 
 constexpr std::chrono::seconds finalize_time(5);
+/// How long a question for an endpoint may take before it is asked again: at first, at most.
+constexpr std::chrono::milliseconds answer_time(50), longest_answer_time(2000);
 
 /// What the library's callbacks find of the one session of the process.
 struct session_record {
@@ -45,6 +47,8 @@ pmix_proc_t process_of(const std::string& job, pmix_rank_t rank) {
 }
 
 int seconds_left(deadline until) { return std::max(1, (until.poll_milliseconds() + 999) / 1000); }
+
+deadline sooner(deadline a, deadline b) { return a.at() < b.at() ? a : b; }
 
 /// Arguments of one PMIx call, alive until the library has answered.
 class info_list {
@@ -309,14 +313,18 @@ std::vector<pmix_session::bytes> pmix_session::exchange(std::span<const std::byt
   blocks[static_cast<std::size_t>(rank_)].assign(mine.begin(), mine.end());
   std::string last_problem;
   // A fence may return before every rank was there, and there may have been none, hence the rounds.
+  // They are short, since a server may forget a question that comes while its answer is published.
+  auto patience = answer_time;
   for (auto pause = std::chrono::milliseconds(1); !absent.empty();
        pause = std::min(pause * 2, std::chrono::milliseconds(100))) {
+    const auto round = sooner(until, deadline::after(patience));
+    patience = std::min(patience * 2, longest_answer_time);
     std::vector<std::shared_ptr<request<value_answer>>> asked;
     for (int rank : absent)
-      asked.push_back(ask(process_of(job_, static_cast<pmix_rank_t>(rank)), key.c_str(), until));
+      asked.push_back(ask(process_of(job_, static_cast<pmix_rank_t>(rank)), key.c_str(), round));
     std::vector<int> still_absent;
     for (std::size_t i = 0; i < absent.size(); ++i) {
-      auto answer = asked[i]->answer.wait(until);
+      auto answer = asked[i]->answer.wait(round);
       if (answer && answer->status == PMIX_SUCCESS && !answer->block.empty()) {
         blocks[static_cast<std::size_t>(absent[i])] = std::move(answer->block);
       } else {
