@@ -12,20 +12,22 @@
 #include <cerrno>
 #include <cstring>
 
+#include "bootstrap/loss_record.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
 
 /// The exchange between ranks i < j of one host:
 ///
-///     i                                     j
-///     listens, tells pid and nonce          listens, tells pid and nonce     (bootstrap's
-///     all_gather) connects to j's socket checks j's pid and user (kernel) hello{secret, i} +
-///     descriptor  ---->  checks i's pid and user (kernel), and the secret
-///                                    <----  hello{secret, j} + descriptor
-///     checks the secret
+///     i                                              j
+///     listens, tells pid and nonce                   listens, tells pid and nonce
+///         (by the bootstrap's all_gather)
+///     connects, checks j's pid and user (kernel)
+///     hello{secret, i} + descriptor           ---->  checks i's pid and user (kernel), the secret
+///     checks the secret                       <----  hello{secret, j} + descriptor
 ///
 /// A connection waits in the listener's backlog and a message in the socket's buffer, so no rank
-/// waits for another to be in the same step, and the order of ranks needs no care.
+/// waits for another to be in the same step, and the order of ranks needs no care. What a rank does
+/// wait for ends too when the bootstrap loses any rank of the job.
 namespace heddle {
 
 namespace {
@@ -51,18 +53,6 @@ sockaddr_un address_of(std::string_view job, int rank, std::uint64_t nonce, sock
   return address;
 }
 
-void wait_readable(int descriptor, deadline until, int rank, const char* what) {
-  pollfd entry{descriptor, POLLIN, 0};
-  for (;;) {
-    const int ready = ::poll(&entry, 1, until.poll_milliseconds());
-    if (ready > 0) return;
-    if (ready < 0 && errno != EINTR)
-      throw_system_error(errno, "waiting for {} of PE {}", what, rank);
-    if (until.passed())
-      throw_error(HEDDLE_ERROR_TIMEOUT, "PE {} of this host has not sent {} in time", rank, what);
-  }
-}
-
 /// The process at the other end is the one that `rank` announced, of this user.
 bool is_process(int connection, pid_t pid) {
   ucred peer{};
@@ -77,7 +67,7 @@ struct envelope {
     header.msg_iov = &part;
     header.msg_iovlen = 1;
     header.msg_control = control;
-    header.msg_controllen = sizeof control;
+    header.msg_controllen = CMSG_LEN(sizeof(int));  // room for one: a stranger may send more
   }
   envelope(const envelope&) = delete;
   envelope& operator=(const envelope&) = delete;
@@ -87,37 +77,183 @@ struct envelope {
   msghdr header{};
 };
 
-void send_hello(int connection, hello message, int descriptor, int rank) {
+[[noreturn]] void throw_gone(int rank, pid_t process) {
+  throw_error(HEDDLE_ERROR_PEER_LOST,
+              "PE {} is lost: process {} closed the socket through which it passes its memory; see "
+              "what it said when it ended",
+              rank, process);
+}
+
+void send_hello(int connection, hello message, int descriptor, int rank, pid_t process) {
   envelope sent(&message);
   cmsghdr* rights = CMSG_FIRSTHDR(&sent.header);
   rights->cmsg_level = SOL_SOCKET;
   rights->cmsg_type = SCM_RIGHTS;
   rights->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(rights), &descriptor, sizeof(int));
-  if (::sendmsg(connection, &sent.header, MSG_NOSIGNAL) != static_cast<ssize_t>(sizeof message))
-    throw_system_error(errno, "sending the heap's descriptor to PE {}", rank);
+  if (::sendmsg(connection, &sent.header, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof message))
+    return;
+  if (errno == EPIPE || errno == ECONNRESET) throw_gone(rank, process);
+  throw_system_error(errno, "sending the heap's descriptor to PE {}", rank);
 }
 
-/// The message and its descriptor; an empty descriptor if it is not a hello.
-unique_fd receive_hello(int connection, hello& message) {
-  envelope received(&message);
+struct received_hello {
+  bool whole = false;  ///< all of `said` has come
+  bool ended = false;  ///< the other side has closed the connection
+  hello said{};
+  unique_fd descriptor;  ///< none if the message brought none, or there was no room for it
+};
+
+received_hello receive_hello(int connection) {
+  received_hello got;
+  envelope received(&got.said);
   const ssize_t bytes = ::recvmsg(connection, &received.header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  unique_fd descriptor;
   for (cmsghdr* item = CMSG_FIRSTHDR(&received.header); bytes >= 0 && item;
        item = CMSG_NXTHDR(&received.header, item))
     if (item->cmsg_level == SOL_SOCKET && item->cmsg_type == SCM_RIGHTS) {
       int passed = -1;
       std::memcpy(&passed, CMSG_DATA(item), sizeof passed);
-      descriptor = unique_fd(passed);
+      got.descriptor = unique_fd(passed);
     }
-  if (bytes != static_cast<ssize_t>(sizeof message)) descriptor.reset();
-  return descriptor;
+  got.whole = bytes == static_cast<ssize_t>(sizeof got.said);
+  got.ended = bytes == 0 || (bytes < 0 && errno == ECONNRESET);
+  return got;
 }
+
+/// Passes one descriptor to the ranks of this host in other processes, and takes theirs.
+class round_of_exchange {
+ public:
+  round_of_exchange(bootstrap& bootstrap, int listener, doorbell& bell, int descriptor,
+                    const std::vector<rank_process>& ranks, deadline until)
+      : bootstrap_(bootstrap),
+        listener_(listener),
+        bell_(bell),
+        descriptor_(descriptor),
+        ranks_(ranks),
+        until_(until),
+        mine_{bootstrap.job_secret(), bootstrap.rank()} {
+    bootstrap_.on_lost([this](int rank, std::string_view reason) {
+      losses_.add(rank, reason);
+      bell_.ring();
+    });
+  }
+  ~round_of_exchange() { bootstrap_.on_lost({}); }
+  round_of_exchange(const round_of_exchange&) = delete;
+  round_of_exchange& operator=(const round_of_exchange&) = delete;
+
+  std::map<int, unique_fd> run() {
+    const int me = mine_.rank;
+    const int size = static_cast<int>(ranks_.size());
+    std::map<int, unique_fd> connections;
+    for (int rank = me + 1; rank < size; ++rank)
+      if (elsewhere(rank)) connections.emplace(rank, call(rank));
+    for (int rank = 0; rank < me; ++rank)
+      while (elsewhere(rank) && !received_.contains(rank)) accept_one(rank);
+    for (auto& [rank, connection] : connections) receive_answer(rank, connection.get());
+    return std::move(received_);
+  }
+
+ private:
+  [[nodiscard]] const rank_process& process(int rank) const {
+    return ranks_[static_cast<std::size_t>(rank)];
+  }
+  [[nodiscard]] bool elsewhere(int rank) const {
+    return process(rank).same_host && !process(rank).same_process;
+  }
+
+  unique_fd call(int rank) const {
+    unique_fd connection(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    socklen_t length = 0;
+    const auto address = address_of(bootstrap_.job_id(), rank, process(rank).nonce, length);
+    if (!connection ||
+        ::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+      // It listened before it told of its socket.
+      if (errno == ECONNREFUSED) throw_gone(rank, process(rank).pid);
+      throw_system_error(errno, "connecting to PE {} (process {}) of this host for its memory",
+                         rank, process(rank).pid);
+    }
+    if (!is_process(connection.get(), process(rank).pid))
+      throw_error(HEDDLE_ERROR_SYSTEM,
+                  "the socket of PE {} belongs to another process than {}, or to another user",
+                  rank, process(rank).pid);
+    send_hello(connection.get(), mine_, descriptor_, rank, process(rank).pid);
+    return connection;
+  }
+
+  /// Accepts one connection, of the awaited rank or of whoever comes before it.
+  void accept_one(int awaited) {
+    wait_readable(listener_, awaited, "connected for its memory");
+    unique_fd connection(::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC));
+    if (!connection) {
+      if (errno == EINTR || errno == EAGAIN || errno == ECONNABORTED) return;
+      throw_system_error(errno, "accepting PE {} of this host for its memory; raise ulimit -n",
+                         awaited);
+    }
+    // A connected peer has sent its hello before anything else; a stranger gets a moment.
+    pollfd entry{connection.get(), POLLIN, 0};
+    ::poll(&entry, 1, std::min(until_.poll_milliseconds(), 1000));
+    auto got = receive_hello(connection.get());
+    const int caller = got.said.rank;
+    const bool known = got.whole && got.said.secret == mine_.secret && caller >= 0 &&
+                       caller < mine_.rank && elsewhere(caller) && !received_.contains(caller) &&
+                       is_process(connection.get(), process(caller).pid);
+    if (!known) {
+      log::warn(log::subsystem::heap,
+                "dropped a connection to this PE's memory socket that is not from a PE of the job");
+      return;
+    }
+    send_hello(connection.get(), mine_, descriptor_, caller, process(caller).pid);
+    keep(caller, std::move(got.descriptor));
+  }
+
+  void receive_answer(int rank, int connection) {
+    wait_readable(connection, rank, "sent its memory");
+    auto got = receive_hello(connection);
+    if (got.ended) throw_gone(rank, process(rank).pid);
+    if (!got.whole || got.said.secret != mine_.secret || got.said.rank != rank)
+      throw_error(HEDDLE_ERROR_SYSTEM, "PE {} (process {}) did not prove that it is of this job",
+                  rank, process(rank).pid);
+    keep(rank, std::move(got.descriptor));
+  }
+
+  void keep(int rank, unique_fd descriptor) {
+    if (!descriptor)
+      throw_system_error(EMFILE, "taking the memory of PE {} of this host; raise ulimit -n", rank);
+    received_.emplace(rank, std::move(descriptor));
+  }
+
+  void wait_readable(int descriptor, int rank, const char* what) const {
+    pollfd entries[] = {{descriptor, POLLIN, 0}, {bell_.fd(), POLLIN, 0}};
+    for (;;) {
+      const int ready = ::poll(entries, std::size(entries), until_.poll_milliseconds());
+      if (ready < 0 && errno != EINTR)
+        throw_system_error(errno, "waiting until PE {} has {}", rank, what);
+      if (auto loss = losses_.first())
+        throw_error(HEDDLE_ERROR_PEER_LOST,
+                    "PE {} is lost while PEs pass each other their memory: {}", loss->rank,
+                    loss->reason);
+      if (until_.passed())
+        throw_error(HEDDLE_ERROR_TIMEOUT, "PE {} of this host has not {} in time", rank, what);
+      if (ready > 0 && entries[0].revents) return;
+    }
+  }
+
+  bootstrap& bootstrap_;
+  const int listener_;
+  doorbell& bell_;
+  const int descriptor_;
+  const std::vector<rank_process>& ranks_;
+  const deadline until_;
+  const hello mine_;
+  loss_record losses_;
+  std::map<int, unique_fd> received_;
+};
 
 }  // namespace
 
 descriptor_exchange::descriptor_exchange(bootstrap& bootstrap)
-    : bootstrap_(bootstrap), listener_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
+    : bootstrap_(bootstrap),
+      listener_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
   if (::getrandom(&nonce_, sizeof nonce_, 0) != static_cast<ssize_t>(sizeof nonce_))
     throw_system_error(errno, "reading random bytes (getrandom)");
   socklen_t length = 0;
@@ -154,76 +290,7 @@ std::vector<rank_process> descriptor_exchange::introduce(deadline until) {
 std::map<int, unique_fd> descriptor_exchange::exchange(int descriptor,
                                                        const std::vector<rank_process>& ranks,
                                                        deadline until) {
-  const int me = bootstrap_.rank();
-  const hello mine{bootstrap_.job_secret(), me};
-  const auto elsewhere = [&](int rank) {
-    const auto& process = ranks[static_cast<std::size_t>(rank)];
-    return process.same_host && !process.same_process;
-  };
-
-  std::map<int, unique_fd> connections;  // to higher ranks
-  int expected = 0;                      // from lower ranks
-  for (int rank = 0; rank < static_cast<int>(ranks.size()); ++rank) {
-    if (!elsewhere(rank)) continue;
-    if (rank < me) {
-      ++expected;
-      continue;
-    }
-    const auto& process = ranks[static_cast<std::size_t>(rank)];
-    unique_fd connection(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-    socklen_t length = 0;
-    const auto address = address_of(bootstrap_.job_id(), rank, process.nonce, length);
-    if (!connection ||
-        ::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0)
-      throw_system_error(errno, "connecting to PE {} (process {}) of this host for its memory",
-                         rank, process.pid);
-    if (!is_process(connection.get(), process.pid))
-      throw_error(HEDDLE_ERROR_SYSTEM,
-                  "the socket of PE {} belongs to another process than {}, or to another user",
-                  rank, process.pid);
-    send_hello(connection.get(), mine, descriptor, rank);
-    connections.emplace(rank, std::move(connection));
-  }
-
-  std::map<int, unique_fd> received;
-  const auto lowest_missing = [&] {
-    int rank = 0;
-    while (rank < me && (!elsewhere(rank) || received.contains(rank))) ++rank;
-    return rank;
-  };
-  while (static_cast<int>(received.size()) < expected) {
-    wait_readable(listener_.get(), until, lowest_missing(), "a connection for its memory");
-    unique_fd connection(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-    if (!connection) continue;
-    hello theirs{};
-    // A connected peer has sent its hello before anything else; a stranger gets a moment.
-    pollfd entry{connection.get(), POLLIN, 0};
-    ::poll(&entry, 1, std::min(until.poll_milliseconds(), 1000));
-    auto passed = receive_hello(connection.get(), theirs);
-    const bool known =
-        passed && theirs.secret == mine.secret && theirs.rank >= 0 && theirs.rank < me &&
-        elsewhere(theirs.rank) && !received.contains(theirs.rank) &&
-        is_process(connection.get(), ranks[static_cast<std::size_t>(theirs.rank)].pid);
-    if (!known) {
-      log::warn(log::subsystem::heap,
-                "dropped a connection to this PE's memory socket that is not from a PE of the job");
-      continue;
-    }
-    send_hello(connection.get(), mine, descriptor, theirs.rank);
-    received.emplace(theirs.rank, std::move(passed));
-  }
-  for (auto& [rank, connection] : connections) {
-    wait_readable(connection.get(), until, rank, "its memory");
-    hello theirs{};
-    auto passed = receive_hello(connection.get(), theirs);
-    if (!passed || theirs.secret != mine.secret || theirs.rank != rank)
-      throw_error(
-          HEDDLE_ERROR_SYSTEM,
-          "PE {} (process {}) closed the connection or did not prove that it is of this job", rank,
-          ranks[static_cast<std::size_t>(rank)].pid);
-    received.emplace(rank, std::move(passed));
-  }
-  return received;
+  return round_of_exchange(bootstrap_, listener_.get(), bell_, descriptor, ranks, until).run();
 }
 
 }  // namespace heddle
