@@ -128,13 +128,20 @@ void meeting::dispatch(const epoll_event& event) {
     accept_all(static_cast<int>(key - listener_keys));
   } else if (key < stranger_keys) {
     int rank = static_cast<int>(key - rank_keys);
-    if (auto found = links_.find(rank); found != links_.end() && reader_)
-      reader_(rank, *found->second);
+    if (auto found = links_.find(rank); found != links_.end()) read_link(rank, *found->second);
   } else {
     auto who = std::find_if(strangers_.begin(), strangers_.end(),
                             [&](auto& one) { return one.key == key; });
     if (who != strangers_.end()) serve(who);
   }
+}
+
+void meeting::read_link(int rank, frame_link& link) {
+  reader_(rank, link);
+  // It stays readable, and the rank will not come again: it is in the job already.
+  if (link.current() != frame_link::state::open)
+    throw_error(HEDDLE_ERROR_PEER_LOST, "rank {} of {} left before all had met: {}", rank,
+                request_.size, link.problem().empty() ? "its connection ended" : link.problem());
 }
 
 void meeting::accept_all(int listener) {

@@ -49,7 +49,8 @@ class meeting {
   explicit meeting(request request);
   ~meeting();
 
-  /// Called for an accepted link with something to read, while others are awaited.
+  /// Called for an accepted link with something to read, while others are awaited. Has to receive()
+  /// it; one that turns out to have ended ends run() with HEDDLE_ERROR_PEER_LOST.
   using reader = std::function<void(int rank, frame_link&)>;
   void on_readable(reader reader) { reader_ = std::move(reader); }
 
@@ -70,6 +71,7 @@ class meeting {
   struct stranger;
   struct call;
 
+  void read_link(int rank, frame_link& link);
   void accept_all(int listener);
   void serve(std::list<stranger>::iterator who);
   void drop(std::list<stranger>::iterator who, const std::string& problem);

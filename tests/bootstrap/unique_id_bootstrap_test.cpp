@@ -16,6 +16,7 @@
 #include <heddle/error.hpp>
 
 #include "bootstrap/byte_stream.hpp"
+#include "bootstrap/meeting.hpp"
 #include "bootstrap/network_interface.hpp"
 #include "bootstrap/socket_address.hpp"
 #include "thread_starter.hpp"
@@ -52,6 +53,12 @@ socket_address address_in(const heddle_unique_id_t& id) {
   (void)in.raw(32);
   (void)in.number<std::uint8_t>();
   return socket_address::read(in);
+}
+
+bootstrap::secret secret_in(const heddle_unique_id_t& id) {
+  bootstrap::secret secret;
+  std::memcpy(secret.data(), id.bytes + sizeof(std::uint16_t), secret.size());
+  return secret;
 }
 
 unique_fd connect_to(const socket_address& address) {
@@ -162,6 +169,28 @@ TEST_CASE("connections that prove nothing are dropped, and hold up nobody") {
   self->leave();
   second.join();
   impostor.join();
+}
+
+TEST_CASE("a rank that ends while others are awaited is named, not waited for") {
+  const auto id = make_unique_id(loopback);
+  std::thread first([&] {
+    meeting::request wanted;
+    wanted.purpose = link_purpose::rendezvous;
+    wanted.rank = 1;
+    wanted.size = 3;
+    wanted.secret = secret_in(id);
+    wanted.callee = 0;
+    wanted.at = {address_in(id)};
+    meeting met(std::move(wanted));
+    met.run(deadline::after(20s));
+    met.links().at(0)->send(frame(1, {}));
+    met.links().at(0)->flush();
+  });
+  const auto start = std::chrono::steady_clock::now();
+  check_status([&] { join_unique_id(id, 0, 3, loopback, deadline::after(20s)); },
+               HEDDLE_ERROR_PEER_LOST, "rank 1 of 3 left");
+  CHECK(std::chrono::steady_clock::now() - start < 10s);
+  first.join();
 }
 
 TEST_CASE("mistakes with unique ids are told") {
