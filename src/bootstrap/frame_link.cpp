@@ -34,7 +34,12 @@ void frame_link::fail(std::string problem) {
   if (state_ == state::failed) return;
   state_ = state::failed;
   problem_ = std::move(problem);
+  drop_output();
+}
+
+void frame_link::drop_output() {
   out_.clear();
+  sent_of_front_ = 0;
 }
 
 void frame_link::flush() {
@@ -51,7 +56,7 @@ void frame_link::flush() {
     ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0) {
       if (errno == EINTR) continue;
-      if (errno != EAGAIN) out_.clear();
+      if (errno != EAGAIN) drop_output();
       return;
     }
     sent_of_front_ += static_cast<std::size_t>(sent);

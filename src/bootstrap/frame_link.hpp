@@ -69,6 +69,7 @@ class frame_link {
 
  private:
   void fail(std::string problem);
+  void drop_output();
   bool take_frames(const std::function<void(frame)>& handle);
 
   shielded_fd socket_;
