@@ -82,8 +82,9 @@ tree_bootstrap::tree_bootstrap(job job, local_endpoint local, deadline until)
     : job_(std::move(job)), process_(::getpid()), page_(std::move(local.page)) {
   tree_shape shape(hosts_of(job_), job_.fan_out);
   auto links = connect(job_, shape, local, until);
-  node_ = std::make_unique<tree_node>(job_.rank, std::move(shape), size(), std::move(links),
-                                      watch_processes(job_), static_cast<tree_events&>(*this));
+  node_ = std::make_unique<tree_node>(job_.rank, std::move(shape), tree_bootstrap::size(),
+                                      std::move(links), watch_processes(job_),
+                                      static_cast<tree_events&>(*this));
 }
 
 tree_bootstrap::~tree_bootstrap() {

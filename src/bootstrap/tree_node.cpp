@@ -15,6 +15,10 @@ namespace {
 
 constexpr std::uint64_t doorbell_key = 0, link_keys = 1ull << 32, process_keys = 2ull << 32;
 
+/// How long the thread may sleep, in milliseconds. Should the program close the descriptors under
+/// it, no doorbell wakes it any more.
+constexpr int leaving_pause = 1, longest_pause = 1000;
+
 template <class Enum>
 frame make_frame(Enum type, const byte_writer& payload) {
   return {static_cast<std::uint16_t>(type), payload.bytes()};
@@ -155,13 +159,24 @@ void tree_node::post(std::function<void()> work) {
 
 void tree_node::run() {
   log::set_pe(rank_);
+  try {
+    serve();
+  } catch (const std::exception& failure) {
+    give_up(failure.what());
+  } catch (...) {
+    give_up("an exception that is none of the library's");
+  }
+  links_.clear();
+}
+
+void tree_node::serve() {
   for (;;) {
     {
       std::lock_guard lock(mutex_);
       if (stop_) break;
     }
     if (leaving_ && leaving_is_done()) break;
-    for (auto& event : poller_.wait(leaving_ ? 1 : -1)) {
+    for (auto& event : poller_.wait(leaving_ ? leaving_pause : longest_pause)) {
       const auto key = event.data.u64;
       if (key == doorbell_key) {
         doorbell_.silence();
@@ -174,7 +189,18 @@ void tree_node::run() {
     }
     flush_all();
   }
-  links_.clear();
+}
+
+void tree_node::give_up(const std::string& problem) noexcept try {
+  if (leaving_) return;
+  const auto reason = fmt::format("rank {} can serve its connections no more: {}", rank_, problem);
+  log::warn(log::subsystem::bootstrap, "{}", reason);
+  for (int rank = 0; rank < size_; ++rank)
+    // Alone, a rank has no other to lose, and nothing of it works any more.
+    if ((rank != rank_ || size_ == 1) && !left_.contains(rank) && lost_.insert(rank).second)
+      events_.lost(rank, reason);
+} catch (...) {
+  // Out of memory while telling: the deadlines of the collectives tell the rest.
 }
 
 void tree_node::serve_inbox() {

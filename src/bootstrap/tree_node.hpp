@@ -79,6 +79,9 @@ class tree_node {
 
   void post(std::function<void()> work);
   void run();
+  void serve();
+  /// After an error of the thread itself: every peer is lost to this rank.
+  void give_up(const std::string& problem) noexcept;
   void serve_inbox();
   void handle(int from, const frame& received);
   void handle_part(const frame& received);

@@ -12,18 +12,15 @@
 
 namespace heddle::conformance {
 
-/// Runs `chosen` on `size` threads, each with the bootstrap that `join(rank)` gives it. Returns the
-/// failures, first come first, "" if none.
-inline std::string run_on_threads(const test_case& chosen, int size,
-                                  const std::function<std::unique_ptr<bootstrap>(int rank)>& join) {
+/// Runs `body(rank)` on `size` threads. Returns the failures, first come first, "" if none.
+inline std::string run_on_all(int size, const std::function<void(int rank)>& body) {
   std::mutex mutex;
   std::string failures;
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank)
     threads.emplace_back([&, rank] {
       try {
-        auto self = join(rank);
-        run_rank(*self, chosen, [] { throw rank_death(); });
+        body(rank);
       } catch (const rank_death&) {
       } catch (const std::exception& e) {
         std::lock_guard lock(mutex);
@@ -32,6 +29,15 @@ inline std::string run_on_threads(const test_case& chosen, int size,
     });
   for (auto& thread : threads) thread.join();
   return failures;
+}
+
+/// Runs `chosen` on `size` threads, each with the bootstrap that `join(rank)` gives it.
+inline std::string run_on_threads(const test_case& chosen, int size,
+                                  const std::function<std::unique_ptr<bootstrap>(int rank)>& join) {
+  return run_on_all(size, [&](int rank) {
+    auto self = join(rank);
+    run_rank(*self, chosen, [] { throw rank_death(); });
+  });
 }
 
 /// Every case and size, each a doctest subcase; `run(case, size)` returns the failures.

@@ -6,8 +6,13 @@
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
 #include <netinet/in.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <filesystem>
 #include <heddle/error.hpp>
+#include <string>
 
 #include "bootstrap/random_bytes.hpp"
 #include "thread_starter.hpp"
@@ -57,8 +62,41 @@ void check_conformance(int fan_out, bool uses_host) {
   });
 }
 
+/// As a program does that closes what it does not know.
+void close_all_pollers() {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const auto target = std::filesystem::read_symlink(entry.path(), gone);
+    // Without the C library, where ThreadSanitizer would call it a race, which it is.
+    if (target == "anon_inode:[eventpoll]")
+      ::syscall(SYS_close, std::stoi(entry.path().filename().string()));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("a tree over Unix sockets conforms") { check_conformance(8, true); }
 
 TEST_CASE("a narrow tree over TCP conforms") { check_conformance(2, false); }
+
+TEST_CASE("a program that closes the bootstrap's descriptors loses its peers, and no more") {
+  for (int size : {1, 3}) {
+    CAPTURE(size);
+    introduced_ranks ranks(size, 8, true);
+    const auto failures = conformance::run_on_all(size, [&](int rank) {
+      auto self = ranks.join(rank);
+      const auto start = std::chrono::steady_clock::now();
+      try {
+        self->barrier(deadline::after(20s));
+        if (rank == 0) close_all_pollers();
+        for (;;) self->barrier(deadline::after(20s));
+      } catch (const error& failure) {
+        const std::string text = failure.what();
+        conformance::expect(failure.status() == HEDDLE_ERROR_PEER_LOST, text);
+        conformance::expect(text.find("is lost: ") != text.npos, text);
+      }
+      conformance::expect(std::chrono::steady_clock::now() - start < 10s, "it took too long");
+    });
+    CHECK(failures == "");
+  }
+}
