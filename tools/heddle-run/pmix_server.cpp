@@ -10,9 +10,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <future>
+#include <memory>
 #include <numeric>
 
+#include "pmix_completion.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle::run {
@@ -27,19 +28,11 @@ pmix_server::abort_callback abort_handler;
               PMIx_Error_string(status));
 }
 
-/// Runs a call that reports its end through a callback, and waits for that. `call(callback, data)`.
+/// Throws unless the call succeeds in time.
 template <class Call>
-void complete(const char* step, Call call) {
-  std::promise<pmix_status_t> done;
-  auto result = done.get_future();
-  const pmix_op_cbfunc_t tell = [](pmix_status_t status, void* promise) {
-    static_cast<std::promise<pmix_status_t>*>(promise)->set_value(status);
-  };
-  const pmix_status_t status = call(tell, &done);
-  if (status == PMIX_OPERATION_SUCCEEDED) return;
+void require(const char* step, Call call) {
+  const auto status = complete(deadline::after(patience), std::move(call));
   if (status != PMIX_SUCCESS) fail(step, status);
-  if (result.wait_for(patience) != std::future_status::ready) fail(step, PMIX_ERR_TIMEOUT);
-  if (const auto ended = result.get(); ended != PMIX_SUCCESS) fail(step, ended);
 }
 
 /// A list of what PMIx calls info, freed with it.
@@ -156,20 +149,20 @@ void register_job(const std::string& job, int size) {
     fail("PMIx_generate_ppn", status);
   }
   const auto count = static_cast<std::uint32_t>(size);
-  info_list infos(9);
-  infos.add(PMIX_UNIV_SIZE, count);
-  infos.add(PMIX_JOB_SIZE, count);
-  infos.add(PMIX_LOCAL_SIZE, count);
-  infos.add(PMIX_NODE_SIZE, count);
-  infos.add(PMIX_NUM_NODES, std::uint32_t{1});
-  infos.add(PMIX_LOCAL_PEERS, ranks);
-  infos.add(PMIX_JOBID, job);
-  infos.add(PMIX_NODE_MAP, nodes, PMIX_REGEX);
-  infos.add(PMIX_PROC_MAP, places, PMIX_REGEX);
+  const auto infos = std::make_shared<info_list>(9);
+  infos->add(PMIX_UNIV_SIZE, count);
+  infos->add(PMIX_JOB_SIZE, count);
+  infos->add(PMIX_LOCAL_SIZE, count);
+  infos->add(PMIX_NODE_SIZE, count);
+  infos->add(PMIX_NUM_NODES, std::uint32_t{1});
+  infos->add(PMIX_LOCAL_PEERS, ranks);
+  infos->add(PMIX_JOBID, job);
+  infos->add(PMIX_NODE_MAP, nodes, PMIX_REGEX);
+  infos->add(PMIX_PROC_MAP, places, PMIX_REGEX);
   std::free(nodes);
   std::free(places);
-  complete("PMIx_server_register_nspace", [&](pmix_op_cbfunc_t done, void* data) {
-    return PMIx_server_register_nspace(job.c_str(), size, infos.data(), infos.size(), done, data);
+  require("PMIx_server_register_nspace", [job, size, infos](pmix_op_cbfunc_t done, void* data) {
+    return PMIx_server_register_nspace(job.c_str(), size, infos->data(), infos->size(), done, data);
   });
 }
 
@@ -186,8 +179,8 @@ pmix_server::pmix_server(const std::string& folder, int size, abort_callback on_
     fail("PMIx_server_init", status);
   register_job(job_, size);
   for (int rank = 0; rank < size; ++rank) {
-    auto process = process_of(job_, static_cast<pmix_rank_t>(rank));
-    complete("PMIx_server_register_client", [&](pmix_op_cbfunc_t done, void* data) {
+    const auto process = process_of(job_, static_cast<pmix_rank_t>(rank));
+    require("PMIx_server_register_client", [process](pmix_op_cbfunc_t done, void* data) {
       return PMIx_server_register_client(&process, ::getuid(), ::getgid(), nullptr, done, data);
     });
   }
@@ -217,16 +210,13 @@ std::vector<std::string> pmix_server::environment_of(int rank,
 
 void pmix_server::announce_loss(int rank) const {
   const auto source = process_of(job_, static_cast<pmix_rank_t>(rank));
-  info_list infos(1);
-  infos.add(PMIX_EVENT_AFFECTED_PROC, &source, PMIX_PROC);
+  const auto infos = std::make_shared<info_list>(1);
+  infos->add(PMIX_EVENT_AFFECTED_PROC, &source, PMIX_PROC);
   // A bonus to the clients, who notice by themselves: that it fails is nothing to report.
-  try {
-    complete("PMIx_Notify_event", [&](pmix_op_cbfunc_t done, void* data) {
-      return PMIx_Notify_event(PMIX_ERR_PROC_ABORTED, &source, PMIX_RANGE_NAMESPACE, infos.data(),
-                               infos.size(), done, data);
-    });
-  } catch (const error&) {
-  }
+  (void)complete(deadline::after(patience), [source, infos](pmix_op_cbfunc_t done, void* data) {
+    return PMIx_Notify_event(PMIX_ERR_PROC_ABORTED, &source, PMIX_RANGE_NAMESPACE, infos->data(),
+                             infos->size(), done, data);
+  });
 }
 
 }  // namespace heddle::run
