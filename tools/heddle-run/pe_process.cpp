@@ -53,7 +53,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 std::string find_program(const std::string& name) {
   std::vector<std::string> places;
-  if (name.find('/') != name.npos) {
+  if (name.find('/') != std::string::npos) {
     places.push_back(name);
   } else {
     const char* path = std::getenv("PATH");
@@ -74,7 +74,7 @@ std::string find_program(const std::string& name) {
   }
   if (!unusable.empty())
     throw program_error{fmt::format("{} is not an executable file", unusable), 126};
-  throw program_error{name.find('/') == name.npos
+  throw program_error{name.find('/') == std::string::npos
                           ? fmt::format("program \"{}\" was not found in PATH; give its path", name)
                           : fmt::format("program \"{}\" was not found", name),
                       127};
