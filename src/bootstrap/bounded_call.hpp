@@ -42,8 +42,13 @@ class promised {
 template <class Call>
 auto call_until(deadline until, Call call) -> std::optional<std::invoke_result_t<Call>> {
   auto result = std::make_shared<promised<std::invoke_result_t<Call>>>();
-  std::thread([result, call = std::move(call)]() mutable { result->give(call()); }).detach();
-  return result->wait(until);
+  std::thread caller([result, call = std::move(call)]() mutable { result->give(call()); });
+  auto value = result->wait(until);
+  if (value)
+    caller.join();
+  else
+    caller.detach();
+  return value;
 }
 
 }  // namespace heddle
