@@ -5,10 +5,11 @@
 # PEs as processes under heddle-run and mpirun: what they compute, what happens when one dies, and what is left.
 # usage: launchers_test.sh BIN-FOLDER
 set -uo pipefail
-bin=$1
+bin=$1 here=$(cd "$(dirname "$0")" && pwd)
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 scratch=$(mktemp -d)
-export TMPDIR=$scratch
+# The second tells leftovers.py which processes are this test's.
+export TMPDIR=$scratch LAUNCHER_TEST=$scratch
 trap 'rm -rf "$scratch"' EXIT
 passed=0 failed=0
 
@@ -113,7 +114,7 @@ check "heaps of different sizes" 0 "PE 0 of 3 was sent 102" "$bin/heddle-run" --
 
 # heddle-perf: what it writes, and what it says of bad options.
 check "heddle-perf --json" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-perf" all_reduce -b 8 -e 64 -f 8 -n 5 --json "$scratch/rows.json"
-check "the rows of --json" 0 "^4 rows$" python3 "$(dirname "${BASH_SOURCE[0]}")/check_rows.py" "$scratch/rows.json"
+check "the rows of --json" 0 "^4 rows$" python3 "$here/check_rows.py" "$scratch/rows.json"
 rm -f "$scratch/rows.json"
 check "no such operation" 2 "fly" "$bin/heddle-perf" fly
 check "no such type" 2 "float128" "$bin/heddle-perf" all_reduce -d float128
@@ -123,9 +124,15 @@ check "sizes the wrong way round" 2 "" "$bin/heddle-perf" all_reduce -b 64 -e 8
 check "put needs two PEs" 1 "start two, as heddle-run -n 2" "$bin/heddle-perf" put
 check "a file that cannot be written" 1 "/no/such/folder" "$bin/heddle-perf" all_reduce -b 8 -e 8 -n 1 --json /no/such/folder/x.json
 
-# Nothing is left: no process, no folder, no shared memory.
-sleep 0.3
-left=$(ls -A "$scratch" | grep -v '^ompi\|^openmpi' ; pgrep -f "$bin/(fault_pe|heddle-perf|hello|jacobi)" ; ls /dev/shm | grep -i heddle)
+# The check sees a job that is there: its processes, their memory, their sockets.
+"$bin/heddle-run" -n 2 --bind-to none --timeout 60 "$bin/fault_pe" -1 >/dev/null 2>&1 </dev/null &
+check "leftovers are seen" 0 "fault_pe" bash -c 'for i in $(seq 100); do
+  out=$(env -u LAUNCHER_TEST python3 "$0" "$LAUNCHER_TEST" 0)
+  grep -q memfd:heddle-heap <<<"$out" && grep -q "abstract socket @heddle" <<<"$out" && break; sleep 0.1; done; echo "$out"' "$here/leftovers.py"
+kill $!; wait $! 2>/dev/null
+
+# Nothing is left: no process, no socket, no memory, no folder.
+left=$(env -u LAUNCHER_TEST python3 "$here/leftovers.py" "$LAUNCHER_TEST"; ls -A "$scratch" | grep -v '^ompi\|^openmpi')
 if [ -z "$left" ]; then passed=$((passed + 1)); else failed=$((failed + 1)); printf 'FAILED: left behind:\n%s\n' "$left"; fi
 
 echo "$passed passed, $failed failed"

@@ -15,6 +15,7 @@ if ! type slurmctld slurmd srun munged >/dev/null 2>&1; then
 fi
 folder=$(mktemp -d)
 chmod 755 "$folder"
+export LAUNCHER_TEST=$folder  # tells leftovers.py which processes are this test's
 trap '"$here/slurm.sh" down "$folder/slurm"; rm -rf "$folder"' EXIT
 
 # check NAME STATUS PATTERN COMMAND...
@@ -70,5 +71,8 @@ case $nodes in
   two-nodes) two_nodes ;;
   *) exit 2 ;;
 esac
+# Nothing is left: no process, no socket, no memory, Slurm's own included.
+left=$(env -u LAUNCHER_TEST python3 "$here/leftovers.py" "$LAUNCHER_TEST")
+if [ -z "$left" ]; then passed=$((passed + 1)); else failed=$((failed + 1)); printf 'FAILED: left behind:\n%s\n' "$left"; fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
