@@ -68,6 +68,12 @@ check "status of the failing PE" 7 "PE 1 ended with status 7; ending the others"
 check "status of a killed PE" 137 "PE 0 was killed by signal 9" "$bin/heddle-run" -n 2 --bind-to none -- sh -c '[ $PMIX_RANK = 0 ] && kill -9 $$; sleep 60'
 check "no such program" 127 "was not found" "$bin/heddle-run" -n 2 no-such-program
 check "bad options" 2 "." "$bin/heddle-run" -n 0 true
+check "an option that there is not" 2 "timout" "$bin/heddle-run" -n 2 --timout 5 true
+check "an option's value that is none" 2 "seconds" "$bin/heddle-run" -n 2 --timeout nan true
+check "options of the program" 0 "^-n.3.--tag-output.--.$" "$bin/heddle-run" -n1 -- sh -c 'printf %s. "$@"; echo' sh -n 3 --tag-output --
+check "options of the program, without --" 0 "^x --timeout=3$" "$bin/heddle-run" -n 1 --grace=2 echo x --timeout=3
+check "output that a daemon holds" 0 "left behind" timeout 5 "$bin/heddle-run" -n 1 --tag-output --grace 0.2 sh -c 'setsid sleep 9 & exit 0'
+check "output that nobody reads" 124 "has run for" timeout 5 bash -c '"$0" -n 1 --tag-output --timeout 0.3 --grace 0.2 yes | (sleep 2; head -1 >/dev/null); exit ${PIPESTATUS[0]}' "$bin/heddle-run"
 check "timeout" 124 "has run for" "$bin/heddle-run" -n 2 --timeout 0.3 sleep 60
 check "variables" 0 "^blue$" "$bin/heddle-run" -n 1 -x COLOUR=blue sh -c 'echo $COLOUR'
 check "-x before an inherited variable" 0 "^blue$" env COLOUR=red "$bin/heddle-run" -n 1 -x COLOUR=green -x COLOUR=blue printenv COLOUR
@@ -99,6 +105,10 @@ check "no launcher" 0 "WARN bootstrap: found no launcher, runs as one PE; start 
 check "no launcher, in one line" 0 "^1$" sh -c '"$0" 2>&1 >/dev/null | wc -l' "$bin/hello"
 check "a launcher without PMIx" 1 "heddle-run|mpi=pmix" env PMI_RANK=0 PMI_SIZE=2 PMI_FD=7 "$bin/hello"
 check "a PMIx launcher that is not there" 1 "no PMIx server answers.*srun --mpi=pmix" env PMIX_NAMESPACE=gone PMIX_RANK=0 "$bin/hello"
+
+# Limits and closed files of the process.
+check "files of limited size" 1 "ulimit -f" bash -c 'ulimit -f 1000; exec "$0"' "$bin/hello"
+check "nothing open but what it opens" 0 "" bash -c 'exec "$0" >&- 2>&- <&-' "$bin/hello"
 
 # Joining twice is an error; joining again after leaving is not.
 check "init, again, and after finalize" 0 "RIGHT" "$bin/heddle-run" --bind-to none -n 3 "$bin/lifecycle_pe"

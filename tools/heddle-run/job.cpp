@@ -38,20 +38,32 @@ constexpr int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 /// A stream of a PE that is tagged on its way to one of heddle-run's own.
 struct tagged_stream {
-  unique_fd from;
+  unique_fd from;  ///< empty when the PE has closed it
   int to;
   line_tagger tagger;
-};
+  std::string pending;  ///< read, but not yet written: no more is read until it is
 
-void write_all(int to, const std::string& text) {
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const ssize_t written = ::write(to, text.data() + at, text.size() - at);
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // nobody reads any more
-    at += static_cast<std::size_t>(written);
+  /// Writes no more than a pipe that can be written to takes without blocking.
+  void write_some() {
+    const ssize_t written =
+        ::write(to, pending.data(), std::min<std::size_t>(pending.size(), PIPE_BUF));
+    if (written < 0 && errno == EINTR) return;
+    if (written <= 0) return pending.clear();  // nobody reads any more
+    pending.erase(0, static_cast<std::size_t>(written));
   }
-}
+
+  void read_some() {
+    char buffer[65536];
+    const ssize_t got = ::read(from.get(), buffer, sizeof buffer);
+    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+    if (got > 0) {
+      pending = tagger.feed({buffer, static_cast<std::size_t>(got)});
+    } else {
+      pending = tagger.finish();
+      from.reset();
+    }
+  }
+};
 
 class job {
  public:
@@ -124,18 +136,22 @@ class job {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
       throw_system_error(errno, "asked for a pipe; raise ulimit -n");
-    streams_.push_back({unique_fd(ends[0]), to, line_tagger(fmt::format("[{}] ", pe))});
+    streams_.push_back({unique_fd(ends[0]), to, line_tagger(fmt::format("[{}] ", pe)), {}});
     return unique_fd(ends[1]);
   }
 
   void wait_once() {
     std::vector<pollfd> entries = {{signals_.get(), POLLIN, 0}, {aborted_.get(), POLLIN, 0}};
-    for (const auto& stream : streams_) entries.push_back({stream.from.get(), POLLIN, 0});
+    for (const auto& stream : streams_)
+      entries.push_back(stream.pending.empty() ? pollfd{stream.from.get(), POLLIN, 0}
+                                               : pollfd{stream.to, POLLOUT, 0});
     ::poll(entries.data(), entries.size(), milliseconds_to_wait());
     if (entries[0].revents) take_signals();
     if (entries[1].revents) take_abort();
-    for (std::size_t i = streams_.size(); i-- > 0;)
-      if (entries[i + 2].revents) pass_on(i);
+    for (std::size_t i = 0; i < streams_.size(); ++i)
+      if (entries[i + 2].revents)
+        streams_[i].pending.empty() ? streams_[i].read_some() : streams_[i].write_some();
+    std::erase_if(streams_, [](const auto& s) { return !s.from && s.pending.empty(); });
     const auto now = clock::now();
     if (timeout_at_ && now >= *timeout_at_) {
       timeout_at_.reset();
@@ -148,12 +164,19 @@ class job {
       kill_at_.reset();
       signal_all(SIGKILL);
     }
+    if (close_at_ && now >= *close_at_ && !streams_.empty()) {
+      fmt::print(stderr,
+                 "heddle-run: all PEs have ended, but their output is still held by a process that "
+                 "one of them left behind, or is not read; not waiting for it (--grace)\n");
+      streams_.clear();
+    }
   }
 
   [[nodiscard]] int milliseconds_to_wait() const {
     auto soonest = clock::time_point::max();
     if (timeout_at_) soonest = std::min(soonest, *timeout_at_);
     if (kill_at_) soonest = std::min(soonest, *kill_at_);
+    if (close_at_) soonest = std::min(soonest, *close_at_);
     if (soonest == clock::time_point::max()) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(soonest - clock::now()).count();
     return static_cast<int>(std::clamp<long long>(left, 0, 1'000'000));
@@ -188,7 +211,10 @@ class job {
       --running_;
       take_end(static_cast<int>(pe), state);
     }
-    if (running_ == 0) kill_at_.reset();
+    if (running_ == 0) {
+      kill_at_.reset();
+      if (!close_at_) close_at_ = clock::now() + seconds(chosen_.grace);
+    }
   }
 
   void take_end(int pe, int state) {
@@ -229,19 +255,6 @@ class job {
       if (process > 0) ::kill(-process, signal);
   }
 
-  void pass_on(std::size_t index) {
-    auto& stream = streams_[index];
-    char buffer[65536];
-    const ssize_t got = ::read(stream.from.get(), buffer, sizeof buffer);
-    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (got > 0) {
-      write_all(stream.to, stream.tagger.feed({buffer, static_cast<std::size_t>(got)}));
-      return;
-    }
-    write_all(stream.to, stream.tagger.finish());
-    streams_.erase(streams_.begin() + static_cast<std::ptrdiff_t>(index));
-  }
-
   const options& chosen_;
   const std::string program_;
   const std::vector<std::string> environment_;
@@ -253,6 +266,7 @@ class job {
   std::vector<tagged_stream> streams_;
   std::optional<clock::time_point> timeout_at_;
   std::optional<clock::time_point> kill_at_;
+  std::optional<clock::time_point> close_at_;  ///< when output is no longer waited for
   std::optional<int> status_;
   std::atomic<int> abort_rank_{-1};
   std::atomic<int> abort_status_{0};

@@ -10,6 +10,32 @@
 
 namespace heddle::run {
 
+namespace {
+
+/// Seconds as a clock can hold them.
+std::string check_seconds(const std::string& text) {
+  double seconds = 0;
+  if (CLI::detail::lexical_cast(text, seconds) && seconds >= 0 && seconds <= 1e9) return {};
+  return "must be a number of seconds from 0 to 1e9, not " + text;
+}
+
+/// How many of the arguments are heddle-run's own: all before the program. Throws for an option
+/// that there is not; what follows the program is the program's, whatever it looks like.
+int own_arguments(const CLI::App& app, int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    if (argument.size() < 2 || argument[0] != '-' || argument == "--") return i;
+    const bool is_long = argument[1] == '-';
+    const auto name = is_long ? argument.substr(0, argument.find('=')) : argument.substr(0, 2);
+    const CLI::Option* option = app.get_option_no_throw(name);
+    if (!option) throw CLI::ExtrasError("heddle-run", {argument});
+    if (option->get_items_expected_max() > 0 && argument == name) ++i;
+  }
+  return argc;
+}
+
+}  // namespace
+
 parsed parse(int argc, char** argv) {
   options chosen;
   CLI::App app{"Runs a program as the PEs of one heddle job on this machine."};
@@ -25,9 +51,9 @@ parsed parse(int argc, char** argv) {
   app.add_flag("--tag-output", chosen.tag_output, "Begin each line of output with [PE]");
   app.add_flag("--keep-going", chosen.keep_going, "Let the other PEs run on when one fails");
   app.add_option("--timeout", chosen.timeout, "End the job after so many seconds")
-      ->check(CLI::PositiveNumber);
+      ->check(check_seconds);
   app.add_option("--grace", chosen.grace, "Seconds from SIGTERM to SIGKILL when the job is ended")
-      ->check(CLI::NonNegativeNumber)
+      ->check(check_seconds)
       ->capture_default_str();
   app.add_option("-x", chosen.exports, "Set VAR=VALUE for the PEs; VAR alone must be set already")
       ->allow_extra_args(false);
@@ -35,19 +61,20 @@ parsed parse(int argc, char** argv) {
                  "core: one core for each PE; none (default: core if there are enough)")
       ->transform(CLI::CheckedTransformer(
           std::map<std::string, binding>{{"core", binding::core}, {"none", binding::none}}));
-  app.add_option("program", chosen.command, "The program and its arguments")->required();
-  app.positionals_at_end();
-  app.prefix_command();
+  app.add_option("program", chosen.command, "The program and its arguments");  // for --help
   try {
-    app.parse(argc, argv);
+    const int own = own_arguments(app, argc, argv);
+    app.parse(own, argv);
+    chosen.command.assign(argv + own, argv + argc);
+    if (!chosen.command.empty() && chosen.command.front() == "--")
+      chosen.command.erase(chosen.command.begin());
+    if (chosen.command.empty()) throw CLI::RequiredError("program");
   } catch (const CLI::Success& e) {
     return {std::nullopt, app.exit(e)};
   } catch (const CLI::ParseError& e) {
     app.exit(e);
     return {std::nullopt, 2};
   }
-  auto rest = app.remaining();
-  chosen.command.insert(chosen.command.end(), rest.begin(), rest.end());
   return {chosen, 0};
 }
 
