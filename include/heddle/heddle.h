@@ -107,8 +107,7 @@ typedef struct heddle_unique_id {
 
 /* ---- version and errors ------------------------------------------------------------------- */
 
-/// Writes the library's version, which may be newer than the header's. Its one failure, an argument
-/// that is NULL, leaves heddle_last_error as it was.
+/// Writes the library's version, which may be newer than the header's.
 HEDDLE_API heddle_status_t heddle_get_version(int* major, int* minor, int* patch);
 /// A constant name such as "HEDDLE_ERROR_TIMEOUT".
 HEDDLE_API const char* heddle_status_name(heddle_status_t status);

@@ -9,8 +9,7 @@ namespace heddle {
 /// Names what the calling process can share directly. Two processes with equal identities can reach
 /// each other's abstract Unix sockets, pass descriptors (memfds) over them, and hold process
 /// handles (pidfds) of each other. It is made of
-///  - the boot id: one running kernel; a host name says less (containers choose theirs, clones
-///  agree);
+///  - the boot id: one running kernel; a host name says less (containers choose, clones agree);
 ///  - the network namespace: abstract socket names live in it;
 ///  - the pid namespace: a pid means the same process to both only inside one.
 /// The IPC namespace is not part of it: it separates System V and POSIX queues, which heddle does

@@ -25,20 +25,10 @@ void loss_record::set_callback(bootstrap::lost_callback callback) {
   tell(lock);
 }
 
-bool loss_record::contains(int rank) const {
-  std::lock_guard lock(mutex_);
-  return std::any_of(losses_.begin(), losses_.end(), [&](auto& l) { return l.rank == rank; });
-}
-
 std::optional<loss_record::loss> loss_record::first() const {
   std::lock_guard lock(mutex_);
   if (losses_.empty()) return std::nullopt;
   return losses_.front();
-}
-
-std::vector<loss_record::loss> loss_record::all() const {
-  std::lock_guard lock(mutex_);
-  return losses_;
 }
 
 // One thread tells at a time; a loss noted meanwhile is told by the thread that is telling already.

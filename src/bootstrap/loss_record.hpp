@@ -29,11 +29,8 @@ class loss_record {
   /// Returns when no call of the old one is running (unless it is itself the caller).
   void set_callback(bootstrap::lost_callback callback);
 
-  [[nodiscard]] bool contains(int rank) const;
   /// The loss that was noted first.
   [[nodiscard]] std::optional<loss> first() const;
-  /// Every loss, in the order noted.
-  [[nodiscard]] std::vector<loss> all() const;
 
  private:
   void tell(std::unique_lock<std::mutex>& lock);

@@ -5,8 +5,7 @@
 // itself, all at once in one loop, each through the handshake of handshake.hpp.
 //
 // - No connection can hold up another: all sockets are non-blocking, and one that has not proved
-// itself
-//   within `patience` is dropped (the first such is a warning, all are counted).
+//   itself within `patience` is dropped (the first such is a warning, all are counted).
 // - At most `most_strangers` connections that have proved nothing are held; past it the oldest
 // goes.
 // - A caller retries with growing pauses until the deadline, unless the listener itself refuses it.
@@ -63,8 +62,6 @@ class meeting {
   std::map<int, std::unique_ptr<frame_link>>& links() { return links_; }
   /// The expected ranks that have not called.
   [[nodiscard]] std::vector<int> missing() const;
-  /// Connections dropped because they did not prove the secret.
-  [[nodiscard]] int dropped() const { return dropped_; }
 
  private:
   using clock = deadline::clock;

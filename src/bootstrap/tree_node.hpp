@@ -12,18 +12,15 @@
 //
 // Invariants
 // - Links keep order, and a tree has one way between two ranks. Hence `left` of a rank comes after
-// all
-//   its parts and after every result that it sent on, and whoever sees `left` of a rank above it
-//   will get no further result.
+//   all its parts and after every result that it sent on, and whoever sees `left` of a rank above
+//   it will get no further result.
 // - A link that ends without `left` of its other side is the loss of that rank.
 // - The thread never blocks but in its poller, so one slow rank holds up nobody else's news.
 // - A process of this host that ends without having marked its membership page is lost too, even if
-// a
-//   rank between here and there is stopped.
+//   a rank between here and there is stopped.
 #pragma once
 
 #include <functional>
-#include <future>
 #include <map>
 #include <memory>
 #include <mutex>

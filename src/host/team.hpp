@@ -30,7 +30,6 @@ struct heddle_team : heddle::live_handle {
   heddle_team& operator=(const heddle_team&) = delete;
 
   [[nodiscard]] heddle_runtime& runtime() const { return runtime_; }
-  [[nodiscard]] kind which() const { return kind_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] int my_pe() const { return args_.team.my_pe(); }
   [[nodiscard]] int n_pes() const { return args_.team.n_pes(); }

@@ -1,14 +1,20 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-#include <heddle/heddle.h>
+#include "host/guarded_call.hpp"
+
+using heddle::guarded;
+using heddle::required;
 
 heddle_status_t heddle_get_version(int* major, int* minor, int* patch) {
-  if (!major || !minor || !patch) return HEDDLE_ERROR_INVALID_ARGUMENT;
-  *major = HEDDLE_VERSION_MAJOR;
-  *minor = HEDDLE_VERSION_MINOR;
-  *patch = HEDDLE_VERSION_PATCH;
-  return HEDDLE_SUCCESS;
+  return guarded([&] {
+    auto& first = required(major, "heddle_get_version", "major");
+    auto& second = required(minor, "heddle_get_version", "minor");
+    auto& third = required(patch, "heddle_get_version", "patch");
+    first = HEDDLE_VERSION_MAJOR;
+    second = HEDDLE_VERSION_MINOR;
+    third = HEDDLE_VERSION_PATCH;
+  });
 }
 
 const char* heddle_status_name(heddle_status_t status) {

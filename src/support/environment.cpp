@@ -123,7 +123,8 @@ const std::vector<variable>& variables() {
        integer(&environment::epoch_bits, 8, 32)},
       {"HEDDLE_HEAP_SIZE", "auto",
        "Address space reserved for each PE's heap, as 64M or 16GiB: memory is taken as it is used; "
-       "auto: the machine's memory rounded up to a power of two, or less where many PEs share a machine",
+       "auto: the machine's memory rounded up to a power of two, or less where many PEs share a "
+       "machine",
        heap_size()},
       {"HEDDLE_INIT_TIMEOUT", "60", "Seconds that joining the job may take",
        seconds(&environment::init_timeout)},

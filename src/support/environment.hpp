@@ -13,15 +13,16 @@ namespace heddle {
 /// Every HEDDLE_* variable is one field here and one row in environment.cpp (name, default,
 /// meaning, parser), from which parsing, `heddle-info` and the errors follow.
 struct environment {
-  std::string debug;          ///< HEDDLE_DEBUG: NONE, WARN, INFO or TRACE
-  std::string debug_subsys;   ///< HEDDLE_DEBUG_SUBSYS
-  bool check = false;         ///< HEDDLE_CHECK: compare collective calls across PEs
-  double timeout = 0;         ///< HEDDLE_TIMEOUT: seconds that a wait may take
-  double init_timeout = 0;    ///< HEDDLE_INIT_TIMEOUT: seconds that joining the job may take
-  std::size_t heap_size = 0;  ///< HEDDLE_HEAP_SIZE: bytes reserved per PE; 0 until init settles auto
-  int max_teams = 0;          ///< HEDDLE_MAX_TEAMS: teams alive at one time
-  std::string job_secret;     ///< HEDDLE_JOB_SECRET: shared by PEs that torchrun's variables start
-  int rendezvous_port = 0;    ///< HEDDLE_RENDEZVOUS_PORT: 0: MASTER_PORT + 1
+  std::string debug;         ///< HEDDLE_DEBUG: NONE, WARN, INFO or TRACE
+  std::string debug_subsys;  ///< HEDDLE_DEBUG_SUBSYS
+  bool check = false;        ///< HEDDLE_CHECK: compare collective calls across PEs
+  double timeout = 0;        ///< HEDDLE_TIMEOUT: seconds that a wait may take
+  double init_timeout = 0;   ///< HEDDLE_INIT_TIMEOUT: seconds that joining the job may take
+  std::size_t heap_size =
+      0;                    ///< HEDDLE_HEAP_SIZE: bytes reserved per PE; 0 until init settles auto
+  int max_teams = 0;        ///< HEDDLE_MAX_TEAMS: teams alive at one time
+  std::string job_secret;   ///< HEDDLE_JOB_SECRET: shared by PEs that torchrun's variables start
+  int rendezvous_port = 0;  ///< HEDDLE_RENDEZVOUS_PORT: 0: MASTER_PORT + 1
   std::string socket_ifname;  ///< HEDDLE_SOCKET_IFNAME: as NCCL_SOCKET_IFNAME
   std::string algo;           ///< HEDDLE_ALGO: "" or one_shot, two_shot, ring, tree
   std::string proto;          ///< HEDDLE_PROTO: "" or simple, ll

@@ -9,8 +9,8 @@
 
 namespace heddle {
 
-/// Owns a file descriptor. Never 0, 1 or 2: where the program has closed those, what it prints would
-/// land in it.
+/// Owns a file descriptor. Never 0, 1 or 2: where the program has closed those, what it prints
+/// would land in it.
 class unique_fd {
  public:
   unique_fd() = default;

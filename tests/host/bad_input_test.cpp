@@ -273,7 +273,8 @@ TEST_CASE("HEDDLE_CHECK=1 refuses a put that leaves its block") {
     const std::array<char, 128> bytes{};
     check_error(of(heddle_put(self.world().handle(), first, bytes.data(), 65, 1)), invalid,
                 {"one block"});
-    CHECK(heddle_put(self.world().handle(), first, bytes.data(), 64, 1) == HEDDLE_SUCCESS);
+    CHECK(heddle_put(self.world().handle(), first, bytes.data(), 64, self.my_pe()) ==
+          HEDDLE_SUCCESS);
     self.free(second);
     self.free(first);
   });
