@@ -69,7 +69,8 @@ class host_device final : public device, private kernel_runner {
   [[nodiscard]] void* allocate(std::size_t bytes) override {
     constexpr std::align_val_t alignment{64};
     const auto release = [](void* memory) { ::operator delete(memory, alignment); };
-    void* raw = ::operator new(bytes, alignment, std::nothrow);
+    constexpr std::size_t addresses = std::size_t{1} << 47;
+    void* raw = bytes > addresses ? nullptr : ::operator new(bytes, alignment, std::nothrow);
     if (!raw)
       throw_error(HEDDLE_ERROR_OUT_OF_MEMORY, "the host has no {} bytes of memory left", bytes);
     std::unique_ptr<void, void (*)(void*)> memory(raw, release);
