@@ -115,7 +115,6 @@ class runtime {
   struct leave {
     using pointer = heddle_runtime_t;
     detail::unwinding unwinds;
-    leave() noexcept {}
     void operator()(heddle_runtime_t runtime) const noexcept {
       if (unwinds) {
         heddle_abort(runtime, "an exception ended the PE");
