@@ -72,14 +72,17 @@ check "an option that there is not" 2 "timout" "$bin/heddle-run" -n 2 --timout 5
 check "an option's value that is none" 2 "seconds" "$bin/heddle-run" -n 2 --timeout nan true
 check "options of the program" 0 "^-n.3.--tag-output.--.$" "$bin/heddle-run" -n1 -- sh -c 'printf %s. "$@"; echo' sh -n 3 --tag-output --
 check "options of the program, without --" 0 "^x --timeout=3$" "$bin/heddle-run" -n 1 --grace=2 echo x --timeout=3
-check "output that a daemon holds" 0 "left behind" timeout 5 "$bin/heddle-run" -n 1 --tag-output --grace 0.2 sh -c 'setsid sleep 9 & exit 0'
+check "output that a daemon holds" 0 "left behind" timeout 8 "$bin/heddle-run" -n 1 --tag-output --grace 0.2 sh -c \
+  'mkfifo "$TMPDIR/away"; setsid sh -c "echo \$\$ >\"\$TMPDIR/away\"; exec sleep 60" & read -r daemon <"$TMPDIR/away"; echo $daemon >"$TMPDIR/daemon"'
+kill "$(cat "$scratch/daemon")"
+rm "$scratch/away" "$scratch/daemon"
 check "output that nobody reads" 124 "has run for" timeout 5 bash -c '"$0" -n 1 --tag-output --timeout 0.3 --grace 0.2 yes | (sleep 2; head -1 >/dev/null); exit ${PIPESTATUS[0]}' "$bin/heddle-run"
 check "timeout" 124 "has run for" "$bin/heddle-run" -n 2 --timeout 0.3 sleep 60
 check "variables" 0 "^blue$" "$bin/heddle-run" -n 1 -x COLOUR=blue sh -c 'echo $COLOUR'
 check "-x before an inherited variable" 0 "^blue$" env COLOUR=red "$bin/heddle-run" -n 1 -x COLOUR=green -x COLOUR=blue printenv COLOUR
 check "PMIx's own variables before -x" 0 "^0$" "$bin/heddle-run" -n 1 -x PMIX_RANK=7 printenv PMIX_RANK
 check "-x of a variable that is not set" 1 "give -x NO_SUCH_COLOUR=VALUE" "$bin/heddle-run" -n 1 -x NO_SUCH_COLOUR true
-check "forwarded signal" 143 "caught" timeout --preserve-status -s TERM 1 "$bin/heddle-run" -n 1 bash -c 'trap "echo caught; exit 143" TERM; while :; do sleep 0.1; done'
+check "forwarded signal" 143 "caught" "$bin/heddle-run" -n 1 bash -c 'trap "echo caught; exit 143" TERM; kill $PPID; while :; do sleep 0.1; done'
 
 # A PE that dies in the middle of a collective is named by every other within 5 seconds.
 for victim in 0 2; do
