@@ -68,49 +68,55 @@ void frame_link::flush() {
 }
 
 void frame_link::receive(const std::function<void(frame)>& handle, std::size_t budget) {
-  constexpr std::size_t least = std::size_t{16} << 10, most = std::size_t{1} << 20;
-  if (!take_frames(handle)) return;
-  for (std::size_t received = 0; received < budget;) {
-    // Grows with what has arrived, not with what a header promises.
-    std::size_t before = in_.size();
-    std::size_t room = std::clamp(before, least, most);
-    in_.resize(before + room);
-    ssize_t got = ::recv(socket_.get(), in_.data() + before, room, MSG_DONTWAIT);
-    in_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == EAGAIN) return;
-    if (got < 0) return fail(std::generic_category().message(errno));
-    if (got == 0) {
-      if (state_ == state::open) state_ = state::ended;
-      return;
-    }
-    if (!take_frames(handle)) return;
-    received += static_cast<std::size_t>(got);
-    if (static_cast<std::size_t>(got) < room) return;
+  std::size_t received = 0;
+  do {
+    while (auto whole = take()) handle(std::move(*whole));
+  } while (received < budget && read_more(received));
+}
+
+std::optional<frame> frame_link::receive_one() {
+  std::size_t received = 0;
+  for (;;) {
+    if (auto whole = take()) return whole;
+    if (!read_more(received)) return std::nullopt;
   }
 }
 
-bool frame_link::take_frames(const std::function<void(frame)>& handle) {
-  while (in_.size() - in_used_ >= frame::header_size) {
-    auto rest = std::span(in_).subspan(in_used_);
-    std::size_t length = byte_reader(rest).number<std::uint32_t>();
-    if (length > frame::longest) {
-      fail("it sent a message of " + std::to_string(length) + " bytes");
-      return false;
-    }
-    std::size_t whole = frame::header_size + length;
-    if (rest.size() < whole) break;
-    if (in_used_ == 0 && in_.size() == whole) {
-      handle(frame(std::exchange(in_, {})));
-      return true;
-    }
-    in_used_ += whole;
-    handle(frame(
-        std::vector<std::byte>(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(whole))));
-  }
-  in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(in_used_));
-  in_used_ = 0;
+/// False when nothing has come, or nothing will.
+bool frame_link::read_more(std::size_t& received) {
+  constexpr std::size_t least = std::size_t{16} << 10, most = std::size_t{1} << 20;
+  if (state_ == state::failed) return false;
+  in_.erase(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(std::exchange(in_used_, 0)));
+  // Grows with what has arrived, not with what a header promises.
+  const std::size_t before = in_.size();
+  const std::size_t room = std::clamp(before, least, most);
+  in_.resize(before + room);
+  ssize_t got = 0;
+  do got = ::recv(socket_.get(), in_.data() + before, room, MSG_DONTWAIT);
+  while (got < 0 && errno == EINTR);
+  const int problem = errno;
+  in_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  if (got < 0 && problem != EAGAIN) fail(std::generic_category().message(problem));
+  if (got == 0 && state_ == state::open) state_ = state::ended;
+  if (got <= 0) return false;
+  received += static_cast<std::size_t>(got);
   return true;
+}
+
+std::optional<frame> frame_link::take() {
+  const auto rest = std::span(in_).subspan(in_used_);
+  if (state_ == state::failed || rest.size() < frame::header_size) return std::nullopt;
+  const std::size_t length = byte_reader(rest).number<std::uint32_t>();
+  if (length > frame::longest) {
+    fail("it sent a message of " + std::to_string(length) + " bytes");
+    return std::nullopt;
+  }
+  const std::size_t whole = frame::header_size + length;
+  if (rest.size() < whole) return std::nullopt;
+  if (in_used_ == 0 && in_.size() == whole) return frame(std::exchange(in_, {}));
+  in_used_ += whole;
+  return frame(
+      std::vector<std::byte>(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(whole)));
 }
 
 void frame_link::shut_down() { ::shutdown(socket_.get(), SHUT_WR); }

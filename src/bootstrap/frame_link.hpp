@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,6 +62,8 @@ class frame_link {
   [[nodiscard]] bool has_output() const { return !out_.empty(); }
   /// Reads what is there (at most about `budget` bytes) and hands over each whole frame.
   void receive(const std::function<void(frame)>& handle, std::size_t budget = std::size_t{4} << 20);
+  /// Reads what is there until a frame is whole, and takes that one alone.
+  std::optional<frame> receive_one();
 
   /// No more output; the other side will read its end after what was flushed.
   void shut_down();
@@ -70,15 +73,16 @@ class frame_link {
  private:
   void fail(std::string problem);
   void drop_output();
-  bool take_frames(const std::function<void(frame)>& handle);
+  std::optional<frame> take();
+  bool read_more(std::size_t& received);
 
   shielded_fd socket_;
   state state_ = state::open;
   std::string problem_;
   std::deque<frame> out_;
   std::size_t sent_of_front_ = 0;
-  std::vector<std::byte> in_;  // bytes before the first whole frame of payload
-  std::size_t in_used_ = 0;    // of in_, handed over already
+  std::vector<std::byte> in_;
+  std::size_t in_used_ = 0;  // of in_, handed over already
 };
 
 }  // namespace heddle

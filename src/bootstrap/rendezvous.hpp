@@ -1,20 +1,22 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// How ranks that know one address and one secret learn where all of them are:
+// How ranks that know one address and one secret find their places in one tree:
 //
 //     rank r > 0                                  rank 0
 //     connects, both prove the secret (handshake.hpp)
 //     introduction: where r listens        -->    waits for all
-//                                          <--    table: where each rank listens
+//                                          <--    place: where r's parent listens, who its children
+//                                                 are; or why there is no job
 //
-// After it the tree (tree_bootstrap.hpp) carries everything; the connections of the rendezvous end.
+// After it the tree (tree_bootstrap.hpp) carries everything, the table of all endpoints first: rank
+// 0 sends no rank more than its place. The connections of the rendezvous end.
 #pragma once
 
 #include <vector>
 
 #include "bootstrap/bootstrap.hpp"
-#include "bootstrap/endpoint.hpp"
+#include "bootstrap/tree_place.hpp"
 
 namespace heddle {
 
@@ -26,9 +28,13 @@ struct rendezvous_request {
   std::vector<socket_address> at;  ///< other ranks: rank 0's addresses
 };
 
-/// Every rank's endpoint, by rank. Throws HEDDLE_ERROR_TIMEOUT with the ranks that did not come (on
-/// rank 0), or with the address that did not answer.
-std::vector<endpoint> meet_all(const rendezvous_request& request, const endpoint& mine,
-                               deadline until);
+struct rendezvous_result {
+  tree_place place;
+  std::vector<endpoint> table;  ///< by rank; on rank 0 alone
+};
+
+/// Throws HEDDLE_ERROR_TIMEOUT with the ranks that did not come, or with the address that did not
+/// answer; HEDDLE_ERROR_PEER_LOST with the rank that came and left again.
+rendezvous_result meet_all(const rendezvous_request& request, const endpoint& mine, deadline until);
 
 }  // namespace heddle

@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include "bootstrap/byte_stream.hpp"
+#include "bootstrap/frame_call.hpp"
 #include "bootstrap/keyed_hash.hpp"
 #include "bootstrap/meeting.hpp"
 #include "support/log.hpp"
@@ -21,43 +23,61 @@ constexpr std::size_t longest_part = std::size_t{256} << 20;
 /// A process is watched by so many others of its host.
 constexpr int most_watched = 64;
 
-/// The rank's host in the tree's eyes.
-std::vector<std::string> hosts_of(const tree_bootstrap::job& job) {
+/// The first frame on each link, where the ranks do not know the table yet.
+constexpr std::uint16_t table_frame = 0xfffe;
+
+tree_shape shape_of(const tree_bootstrap::job& job) {
   std::vector<std::string> hosts;
   for (std::size_t rank = 0; rank < job.table.size(); ++rank)
     hosts.push_back(job.uses_host ? job.table[rank].host : std::to_string(rank));
-  return hosts;
+  return {hosts, job.fan_out};
 }
 
-tree_node::links connect(const tree_bootstrap::job& job, const tree_shape& shape,
-                         const local_endpoint& local, deadline until) {
+meeting::request ways_to(const tree_place& place, const tree_bootstrap::job& job,
+                         const local_endpoint& local) {
   meeting::request request;
   request.purpose = link_purpose::tree;
   request.rank = job.rank;
-  request.size = static_cast<int>(job.table.size());
+  request.size = job.size;
   request.secret = derive_secret(job.job_secret, "heddle tree");
   for (auto& listener : local.listeners) request.listeners.push_back(listener.get());
-  request.expected = shape.children(job.rank);
-  request.callee = shape.parent(job.rank);
-  if (request.callee >= 0) {
-    auto& parent = job.table[static_cast<std::size_t>(request.callee)];
-    if (job.uses_host && parent.host == local.described.host)
-      request.at = {parent.local};
+  request.expected = place.children;
+  request.callee = place.parent;
+  if (place.parent_at) {
+    if (job.uses_host && place.parent_at->host == local.described.host)
+      request.at = {place.parent_at->local};
     else
-      request.at = parent.tcp;
+      request.at = place.parent_at->tcp;
   }
-  meeting meeting(std::move(request));
-  meeting.run(until);
-  return std::move(meeting.links());
+  return request;
+}
+
+/// The table, which rank 0 has, to all.
+void carry_down(tree_bootstrap::job& job, const tree_node::links& links, deadline until) {
+  frame news;
+  if (job.rank == 0) {
+    byte_writer out;
+    for (const auto& each : job.table) each.write(out);
+    news = frame(table_frame, out.bytes());
+  } else {
+    news = receive_frame(*links.at(job.place->parent), job.place->parent, table_frame, until);
+    try {
+      byte_reader in(news.payload());
+      for (int rank = 0; rank < job.size; ++rank) job.table.push_back(endpoint::read(in));
+    } catch (const malformed_message& problem) {
+      throw_error(HEDDLE_ERROR_SYSTEM, "rank {} sent a table of {} bytes that is none: {}",
+                  job.place->parent, news.payload().size(), problem.what());
+    }
+  }
+  for (const int child : job.place->children) send_frame(*links.at(child), child, news, until);
 }
 
 std::map<int, tree_node::watched_process> watch_processes(const tree_bootstrap::job& job) {
   std::map<int, tree_node::watched_process> watched;
   if (!job.uses_host) return watched;
-  const int size = static_cast<int>(job.table.size());
   auto& mine = job.table[static_cast<std::size_t>(job.rank)];
-  for (int step = 1; step < size && static_cast<int>(watched.size()) < most_watched; ++step) {
-    const int rank = (job.rank + step) % size;
+  for (int step = 1; step < job.size && static_cast<int>(watched.size()) < most_watched; ++step) {
+    const int rank = (job.rank + step) % job.size;
     auto& other = job.table[static_cast<std::size_t>(rank)];
     if (other.host != mine.host || other.pid == mine.pid) continue;
     auto handle = open_process(other.pid);
@@ -78,14 +98,32 @@ std::map<int, tree_node::watched_process> watch_processes(const tree_bootstrap::
 
 }  // namespace
 
-tree_bootstrap::tree_bootstrap(job job, local_endpoint local, deadline until)
-    : job_(std::move(job)), process_(::getpid()), page_(std::move(local.page)) {
-  tree_shape shape(hosts_of(job_), job_.fan_out);
-  auto links = connect(job_, shape, local, until);
-  node_ = std::make_unique<tree_node>(job_.rank, std::move(shape), tree_bootstrap::size(),
-                                      std::move(links), watch_processes(job_),
-                                      static_cast<tree_events&>(*this));
+tree_bootstrap::connected tree_bootstrap::connect(job job, local_endpoint local, deadline until) {
+  const bool table_is_known = !job.place;
+  if (table_is_known) job.size = static_cast<int>(job.table.size());
+  const auto place =
+      table_is_known ? tree_place::in(shape_of(job), job.table, job.rank) : *job.place;
+  meeting met(ways_to(place, job, local));
+  try {
+    met.run(until);
+    if (!table_is_known) carry_down(job, met.links(), until);
+  } catch (const error& failure) {
+    send_failure(met.links(), failure);
+    throw;
+  }
+  return {std::move(job), std::move(local.page), std::move(met.links())};
 }
+
+tree_bootstrap::tree_bootstrap(job job, local_endpoint local, deadline until)
+    : tree_bootstrap(connect(std::move(job), std::move(local), until)) {}
+
+tree_bootstrap::tree_bootstrap(connected connected)
+    : job_(std::move(connected.with_table)),
+      process_(::getpid()),
+      page_(std::move(connected.page)),
+      node_(std::make_unique<tree_node>(job_.rank, shape_of(job_), job_.size,
+                                        std::move(connected.links), watch_processes(job_),
+                                        static_cast<tree_events&>(*this))) {}
 
 tree_bootstrap::~tree_bootstrap() {
   if (process_ != ::getpid()) {

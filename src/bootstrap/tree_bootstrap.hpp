@@ -12,12 +12,14 @@
 #include "bootstrap/endpoint.hpp"
 #include "bootstrap/loss_record.hpp"
 #include "bootstrap/tree_node.hpp"
+#include "bootstrap/tree_place.hpp"
 
 namespace heddle {
 
-/// The bootstrap of processes that know each other's endpoints: everything after the launcher, or
-/// the rendezvous of a unique id, has handed those round. Ranks are joined by a tree of
-/// authenticated connections (tree_node.hpp), and watch each other's processes on one host.
+/// The bootstrap of processes that know each other's endpoints, or their places in the tree:
+/// everything after the launcher, or the rendezvous of a unique id, has handed those round. Ranks
+/// are joined by a tree of authenticated connections (tree_node.hpp), and watch each other's
+/// processes on one host.
 class tree_bootstrap : public bootstrap, private tree_events {
  public:
   struct job {
@@ -26,7 +28,10 @@ class tree_bootstrap : public bootstrap, private tree_events {
     secret job_secret{};
     int rank = 0;
     std::vector<endpoint> table;  ///< by rank; its own entry is `local`'s
-    int fan_out = 8;
+    /// If set, rank 0 alone has the table, and the tree first carries it down.
+    std::optional<tree_place> place;
+    int size = 0;  ///< where the table is not known
+    int fan_out = tree_shape::usual_fan_out;
     /// False treats ranks of one host as if each had its own: TCP and no process handles (tests).
     bool uses_host = true;
   };
@@ -36,7 +41,7 @@ class tree_bootstrap : public bootstrap, private tree_events {
   ~tree_bootstrap() override;
 
   int rank() const override { return job_.rank; }
-  int size() const override { return static_cast<int>(job_.table.size()); }
+  int size() const override { return job_.size; }
   std::string_view name() const override { return job_.name; }
   std::string_view job_id() const override { return job_.job_id; }
   const secret& job_secret() const override { return job_.job_secret; }
@@ -48,6 +53,14 @@ class tree_bootstrap : public bootstrap, private tree_events {
   void leave() override;
 
  private:
+  struct connected {
+    job with_table;
+    std::unique_ptr<membership_page> page;
+    tree_node::links links;
+  };
+  static connected connect(job job, local_endpoint local, deadline until);
+  explicit tree_bootstrap(connected connected);
+
   std::vector<bytes> collective(collective_call call, bytes mine, deadline until);
   [[noreturn]] void throw_why_not(collective_call call, std::uint64_t number) const;
   const std::vector<int>* answer_to(std::uint64_t number) const;

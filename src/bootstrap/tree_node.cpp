@@ -273,6 +273,10 @@ void tree_node::handle(int from, const frame& received) {
       if (rank < 0 || rank >= size_) throw malformed_message(fmt::format("rank {}", rank));
       return note_left(rank, received, from);
     }
+    case message::failed: {
+      in.number<std::int32_t>();
+      return lose(from, "it could not join: " + in.text());
+    }
   }
   throw malformed_message(fmt::format("message type {}", received.type()));
 }

@@ -9,6 +9,7 @@
 //        / \            absent  down:  the root's answer, to that rank alone
 //       4   5           lost    flood: a rank is gone
 //                       left    flood: a rank has left in good order; the last word on its links
+//                       failed         a neighbour could not join after all (frame_call.hpp)
 //
 // Invariants
 // - Links keep order, and a tree has one way between two ranks. Hence `left` of a rank comes after
@@ -30,6 +31,7 @@
 
 #include "bootstrap/collective_rounds.hpp"
 #include "bootstrap/endpoint.hpp"
+#include "bootstrap/frame_call.hpp"
 #include "bootstrap/frame_link.hpp"
 #include "bootstrap/poller.hpp"
 #include "bootstrap/tree_shape.hpp"
@@ -72,7 +74,15 @@ class tree_node {
 
  private:
   using clock = deadline::clock;
-  enum class message : std::uint16_t { part = 1, result, who, absent, lost, left };
+  enum class message : std::uint16_t {
+    part = 1,
+    result,
+    who,
+    absent,
+    lost,
+    left,
+    failed = failure_frame
+  };
 
   void post(std::function<void()> work);
   void run();

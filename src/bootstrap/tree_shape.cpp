@@ -5,19 +5,9 @@
 #include <unordered_map>
 
 namespace heddle {
-namespace {
-
-// Ranks in breadth-first order under the first.
-void join_as_tree(const std::vector<int>& ranks, int fan_out, std::vector<int>& parents) {
-  for (std::size_t i = 1; i < ranks.size(); ++i)
-    parents[static_cast<std::size_t>(ranks[i])] =
-        ranks[(i - 1) / static_cast<std::size_t>(fan_out)];
-}
-
-}  // namespace
 
 tree_shape::tree_shape(std::span<const std::string> hosts, int fan_out)
-    : parents_(hosts.size(), -1) {
+    : parents_(hosts.size(), -1), children_(hosts.size()) {
   std::unordered_map<std::string, std::size_t> index;
   std::vector<std::vector<int>> members;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
@@ -27,17 +17,19 @@ tree_shape::tree_shape(std::span<const std::string> hosts, int fan_out)
   }
   std::vector<int> leaders;
   for (auto& host : members) {
-    join_as_tree(host, fan_out, parents_);
+    join(host, fan_out);
     leaders.push_back(host.front());
   }
-  join_as_tree(leaders, fan_out, parents_);
+  join(leaders, fan_out);
 }
 
-std::vector<int> tree_shape::children(int rank) const {
-  std::vector<int> found;
-  for (std::size_t other = 0; other < parents_.size(); ++other)
-    if (parents_[other] == rank) found.push_back(static_cast<int>(other));
-  return found;
+// In breadth-first order under the first.
+void tree_shape::join(const std::vector<int>& ranks, int fan_out) {
+  for (std::size_t i = 1; i < ranks.size(); ++i) {
+    const int parent = ranks[(i - 1) / static_cast<std::size_t>(fan_out)];
+    parents_[static_cast<std::size_t>(ranks[i])] = parent;
+    children_[static_cast<std::size_t>(parent)].push_back(ranks[i]);
+  }
 }
 
 bool tree_shape::is_above(int above, int rank) const {

@@ -23,6 +23,7 @@ namespace heddle {
 namespace {
 
 constexpr std::uint16_t id_version = 1;
+constexpr int most_ranks = 1 << 20;
 
 struct open_id {
   bootstrap::secret secret{};
@@ -75,7 +76,10 @@ std::unique_ptr<bootstrap> join(std::string name, const rendezvous_request& requ
   local_endpoint local(listening_addresses(socket_ifname));
   tree_bootstrap::job job;
   job.rank = request.rank;
-  job.table = meet_all(request, local.described, until);
+  job.size = request.size;
+  auto met = meet_all(request, local.described, until);
+  job.place = std::move(met.place);
+  job.table = std::move(met.table);
   job.job_secret = derive_secret(request.secret, "heddle tree");
   const auto mark = derive_secret(request.secret, "heddle job id");
   job.job_id = "uid-" + to_hex(std::span(mark).first(8));
@@ -86,9 +90,11 @@ std::unique_ptr<bootstrap> join(std::string name, const rendezvous_request& requ
 }
 
 void check_rank(int rank, int size) {
-  if (size < 1 || rank < 0 || rank >= size)
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "PE {} of {} PEs: a PE is from 0 to one less than their number", rank, size);
+  if (size < 1 || size > most_ranks || rank < 0 || rank >= size)
+    throw_error(
+        HEDDLE_ERROR_INVALID_ARGUMENT,
+        "PE {} of {} PEs: a PE is from 0 to one less than their number, which is at most {}", rank,
+        size, most_ranks);
 }
 
 std::string variable_or_empty(const char* name) {
@@ -162,7 +168,7 @@ bool torchrun_is_launcher() {
 }
 
 std::unique_ptr<bootstrap> join_torchrun_job(const torchrun_options& options, deadline until) {
-  const int size = read_number("WORLD_SIZE", 1, 1 << 20);
+  const int size = read_number("WORLD_SIZE", 1, most_ranks);
   const int rank = read_number("RANK", 0, size - 1);
   const int master_port = read_number("MASTER_PORT", 1, 65535);
   const int port = options.rendezvous_port ? options.rendezvous_port : master_port % 65535 + 1;

@@ -17,6 +17,7 @@
 #include <heddle/error.hpp>
 
 #include "bootstrap/byte_stream.hpp"
+#include "bootstrap/frame_call.hpp"
 #include "bootstrap/meeting.hpp"
 #include "bootstrap/network_interface.hpp"
 #include "bootstrap/socket_address.hpp"
@@ -172,26 +173,52 @@ TEST_CASE("connections that prove nothing are dropped, and hold up nobody") {
   impostor.join();
 }
 
-TEST_CASE("a rank that ends while others are awaited is named, not waited for") {
+TEST_CASE("more ranks than rank 0 has children learn of each other through the tree") {
+  constexpr int size = 30;
   const auto id = make_unique_id(loopback);
-  std::thread first([&] {
-    meeting::request wanted;
-    wanted.purpose = link_purpose::rendezvous;
-    wanted.rank = 1;
-    wanted.size = 3;
-    wanted.secret = secret_in(id);
-    wanted.callee = 0;
-    wanted.at = {address_in(id)};
-    meeting met(std::move(wanted));
-    met.run(deadline::after(20s));
-    met.links().at(0)->send(frame(1, {}));
-    met.links().at(0)->flush();
+  const auto failures = conformance::run_on_all(size, [&](int rank) {
+    auto self = join_unique_id(id, rank, size, loopback, deadline::after(20s));
+    const auto mine = std::byte(rank);
+    const auto all = self->all_gather(std::span(&mine, 1), deadline::after(20s));
+    for (int other = 0; other < size; ++other) {
+      conformance::expect(self->host_of(other) == self->host_of(rank), "another host");
+      conformance::expect(
+          all[static_cast<std::size_t>(other)] == bootstrap::bytes{std::byte(other)},
+          "another part");
+    }
+    self->leave();
+  });
+  CHECK(failures == "");
+}
+
+TEST_CASE("a rank that ends while others are awaited is named to all, not waited for") {
+  const auto id = make_unique_id(loopback);
+  std::thread others([&] {
+    const auto meet = [&](int rank) {
+      meeting::request wanted;
+      wanted.purpose = link_purpose::rendezvous;
+      wanted.rank = rank;
+      wanted.size = 4;
+      wanted.secret = secret_in(id);
+      wanted.callee = 0;
+      wanted.at = {address_in(id)};
+      meeting met(std::move(wanted));
+      met.run(deadline::after(20s));
+      return std::move(met.links().at(0));
+    };
+    const auto waiting = meet(2);
+    auto leaving = meet(1);
+    leaving->send(frame(1, {}));
+    leaving->flush();
+    leaving.reset();
+    check_status([&] { (void)receive_frame(*waiting, 0, 2, deadline::after(20s)); },
+                 HEDDLE_ERROR_PEER_LOST, "rank 1 of 4 left");
   });
   const auto start = std::chrono::steady_clock::now();
-  check_status([&] { join_unique_id(id, 0, 3, loopback, deadline::after(20s)); },
-               HEDDLE_ERROR_PEER_LOST, "rank 1 of 3 left");
+  check_status([&] { join_unique_id(id, 0, 4, loopback, deadline::after(20s)); },
+               HEDDLE_ERROR_PEER_LOST, "rank 1 of 4 left");
   CHECK(std::chrono::steady_clock::now() - start < 10s);
-  first.join();
+  others.join();
 }
 
 TEST_CASE("mistakes with unique ids are told") {
@@ -201,6 +228,8 @@ TEST_CASE("mistakes with unique ids are told") {
   const auto id = make_unique_id(loopback);
   check_status([&] { join_unique_id(id, 2, 2, loopback, deadline::after(1s)); },
                HEDDLE_ERROR_INVALID_ARGUMENT, "PE 2 of 2");
+  check_status([&] { join_unique_id(id, 0, 1 << 30, loopback, deadline::after(1s)); },
+               HEDDLE_ERROR_INVALID_ARGUMENT, "at most 1048576");
   check_status([&] { join_unique_id(id, 0, 3, loopback, deadline::after(300ms)); },
                HEDDLE_ERROR_TIMEOUT, "1");
   check_status([&] { join_unique_id(id, 0, 1, loopback, deadline::after(1s)); },

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include "bootstrap/frame_call.hpp"
+
+#include <poll.h>
+
+#include "bootstrap/byte_stream.hpp"
+#include "support/throw_error.hpp"
+
+namespace heddle {
+namespace {
+
+/// Waits for the socket; false when the deadline has passed.
+bool wait_for(const frame_link& link, short events, deadline until) {
+  pollfd entry{link.fd(), events, 0};
+  return ::poll(&entry, 1, until.poll_milliseconds()) > 0 || !until.passed();
+}
+
+[[noreturn]] void throw_told(const frame& told) {
+  byte_reader in(told.payload());
+  const auto status = static_cast<heddle_status_t>(in.number<std::int32_t>());
+  throw error(status == HEDDLE_SUCCESS ? HEDDLE_ERROR_SYSTEM : status, in.text());
+}
+
+}  // namespace
+
+void send_frame(frame_link& link, int rank, frame news, deadline until) {
+  link.send(std::move(news));
+  for (link.flush(); link.has_output(); link.flush())
+    if (link.current() != frame_link::state::open || !wait_for(link, POLLOUT, until))
+      throw_error(HEDDLE_ERROR_TIMEOUT, "rank {} does not take what it is sent at the start", rank);
+}
+
+frame receive_frame(frame_link& link, int rank, std::uint16_t type, deadline until) try {
+  for (;;) {
+    if (auto got = link.receive_one()) {
+      if (got->type() == type) return std::move(*got);
+      if (got->type() == failure_frame) throw_told(*got);
+      throw malformed_message(fmt::format("message type {}", got->type()));
+    }
+    if (link.current() != frame_link::state::open)
+      throw_error(HEDDLE_ERROR_PEER_LOST, "rank {} left before all had met: {}", rank,
+                  link.problem().empty() ? "its connection ended" : link.problem());
+    if (!wait_for(link, POLLIN, until))
+      throw_error(HEDDLE_ERROR_TIMEOUT, "rank {} has been silent until the deadline of the start",
+                  rank);
+  }
+} catch (const malformed_message& problem) {
+  throw_error(HEDDLE_ERROR_SYSTEM, "rank {} sent what this rank does not understand: {}", rank,
+              problem.what());
+}
+
+void send_failure(const std::map<int, std::unique_ptr<frame_link>>& links,
+                  const error& failure) noexcept try {
+  byte_writer out;
+  out.number(static_cast<std::int32_t>(failure.status())).text(failure.what());
+  const frame news(failure_frame, out.bytes());
+  for (const auto& [rank, link] : links) {
+    link->send(news);
+    link->flush();
+  }
+} catch (...) {
+  // Out of memory while telling: they see the connection end.
+}
+
+void wait_for_end(frame_link& link, deadline until) {
+  link.shut_down();
+  while (link.current() == frame_link::state::open && wait_for(link, POLLIN, until))
+    link.receive([](const frame&) {});
+}
+
+}  // namespace heddle
