@@ -154,6 +154,11 @@ void meeting::accept_all(int listener) {
         drop(strangers_.begin(), "this process has no descriptors left (ulimit -n)");
         continue;
       }
+      if (errno == EMFILE || errno == ENFILE)
+        throw_system_error(errno,
+                           "rank {} of {} has {} connections of other ranks and no descriptor for "
+                           "the next; raise ulimit -n",
+                           request_.rank, request_.size, links_.size());
       return;
     }
     if (strangers_.size() >= request_.most_strangers)

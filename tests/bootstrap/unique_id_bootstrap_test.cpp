@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <netdb.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -78,6 +79,20 @@ void check_status(const std::function<void()>& call, heddle_status_t status, con
     CHECK(failure.status() == status);
     CHECK(std::string(failure.what()).find(part) != std::string::npos);
   }
+}
+
+/// A rank's connection to rank 0.
+std::unique_ptr<frame_link> meet_rank_zero(const heddle_unique_id_t& id, int rank, int size) {
+  meeting::request wanted;
+  wanted.purpose = link_purpose::rendezvous;
+  wanted.rank = rank;
+  wanted.size = size;
+  wanted.secret = secret_in(id);
+  wanted.callee = 0;
+  wanted.at = {address_in(id)};
+  meeting met(std::move(wanted));
+  met.run(deadline::after(20s));
+  return std::move(met.links().at(0));
 }
 
 struct environment_variable {
@@ -194,20 +209,8 @@ TEST_CASE("more ranks than rank 0 has children learn of each other through the t
 TEST_CASE("a rank that ends while others are awaited is named to all, not waited for") {
   const auto id = make_unique_id(loopback);
   std::thread others([&] {
-    const auto meet = [&](int rank) {
-      meeting::request wanted;
-      wanted.purpose = link_purpose::rendezvous;
-      wanted.rank = rank;
-      wanted.size = 4;
-      wanted.secret = secret_in(id);
-      wanted.callee = 0;
-      wanted.at = {address_in(id)};
-      meeting met(std::move(wanted));
-      met.run(deadline::after(20s));
-      return std::move(met.links().at(0));
-    };
-    const auto waiting = meet(2);
-    auto leaving = meet(1);
+    const auto waiting = meet_rank_zero(id, 2, 4);
+    auto leaving = meet_rank_zero(id, 1, 4);
     leaving->send(frame(1, {}));
     leaving->flush();
     leaving.reset();
@@ -219,6 +222,33 @@ TEST_CASE("a rank that ends while others are awaited is named to all, not waited
                HEDDLE_ERROR_PEER_LOST, "rank 1 of 4 left");
   CHECK(std::chrono::steady_clock::now() - start < 10s);
   others.join();
+}
+
+TEST_CASE("rank 0 says so when it has no descriptors for the others") {
+  constexpr int size = 40;
+  const auto id = make_unique_id(loopback);
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    try {
+      std::vector<std::unique_ptr<frame_link>> links;
+      for (int rank = 1; rank < size; ++rank) links.push_back(meet_rank_zero(id, rank, size));
+    } catch (const error&) {
+      ::_exit(0);  // rank 0 gave up
+    }
+    ::_exit(1);
+  }
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const auto few = static_cast<rlim_t>(unique_fd(::dup(0)).get() + 20);
+  const rlimit less{few, before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &less) == 0);
+  check_status([&] { join_unique_id(id, 0, size, loopback, deadline::after(20s)); },
+               HEDDLE_ERROR_SYSTEM, "raise ulimit -n");
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  int state = 0;
+  REQUIRE(::waitpid(child, &state, 0) == child);
+  CHECK((WIFEXITED(state) && WEXITSTATUS(state) == 0));
 }
 
 TEST_CASE("mistakes with unique ids are told") {
