@@ -77,6 +77,11 @@ struct envelope {
   msghdr header{};
 };
 
+[[noreturn]] void throw_lost(const loss_record::loss& loss) {
+  throw_error(HEDDLE_ERROR_PEER_LOST, "PE {} is lost while PEs pass each other their memory: {}",
+              loss.rank, loss.reason);
+}
+
 [[noreturn]] void throw_gone(int rank, pid_t process) {
   throw_error(HEDDLE_ERROR_PEER_LOST,
               "PE {} is lost: process {} closed the socket through which it passes its memory; see "
@@ -209,7 +214,11 @@ class round_of_exchange {
   void receive_answer(int rank, int connection) {
     wait_readable(connection, rank, "sent its memory");
     auto got = receive_hello(connection);
-    if (got.ended) throw_gone(rank, process(rank).pid);
+    if (got.ended) {
+      // It may have ended for the loss of another.
+      if (auto loss = losses_.first()) throw_lost(*loss);
+      throw_gone(rank, process(rank).pid);
+    }
     if (!got.whole || got.said.secret != mine_.secret || got.said.rank != rank)
       throw_error(HEDDLE_ERROR_SYSTEM, "PE {} (process {}) did not prove that it is of this job",
                   rank, process(rank).pid);
@@ -228,10 +237,7 @@ class round_of_exchange {
       const int ready = ::poll(entries, std::size(entries), until_.poll_milliseconds());
       if (ready < 0 && errno != EINTR)
         throw_system_error(errno, "waiting until PE {} has {}", rank, what);
-      if (auto loss = losses_.first())
-        throw_error(HEDDLE_ERROR_PEER_LOST,
-                    "PE {} is lost while PEs pass each other their memory: {}", loss->rank,
-                    loss->reason);
+      if (auto loss = losses_.first()) throw_lost(*loss);
       if (until_.passed())
         throw_error(HEDDLE_ERROR_TIMEOUT, "PE {} of this host has not {} in time", rank, what);
       if (ready > 0 && entries[0].revents) return;
