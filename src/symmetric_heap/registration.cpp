@@ -3,52 +3,18 @@
 
 #include "symmetric_heap/registration.hpp"
 
-#include <sys/mman.h>
-
-#include <cerrno>
-#include <cstring>
-#include <fstream>
-#include <sstream>
-#include <string>
-
 #include "support/throw_error.hpp"
 
 namespace heddle {
-
 namespace {
 
-constexpr std::size_t page = 4096;
-
 std::uintptr_t address_of(const void* pointer) { return reinterpret_cast<std::uintptr_t>(pointer); }
-
-/// Whether the whole range is mapped for reading and writing, as the system tells.
-bool is_writable(std::uintptr_t begin, std::uintptr_t end) {
-  std::ifstream maps("/proc/self/maps");
-  std::string line;
-  while (begin < end && std::getline(maps, line)) {
-    std::istringstream fields(line);
-    std::uintptr_t from = 0;
-    std::uintptr_t to = 0;
-    char dash = 0;
-    std::string rights;
-    fields >> std::hex >> from >> dash >> to >> rights;
-    if (to <= begin) continue;
-    if (from > begin || rights.size() < 2 || rights[0] != 'r' || rights[1] != 'w') return false;
-    begin = to;
-  }
-  return begin >= end;
-}
 
 }  // namespace
 
 void registration::require_registrable(void* buffer, std::size_t bytes) const {
+  memory_.require_adoptable(buffer, bytes);
   const auto start = address_of(buffer);
-  if (!buffer || bytes == 0 || start % page != 0 || bytes % page != 0)
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "heddle_register: buffer {} of {} bytes; both must be multiples of the page size "
-                "{} and not 0 "
-                "(aligned_alloc({}, ...) gives such memory)",
-                buffer, bytes, page, page);
   const auto next = entries_.lower_bound(start);
   const bool meets_next = next != entries_.end() && next->first < start + bytes;
   const bool meets_previous =
@@ -58,18 +24,10 @@ void registration::require_registrable(void* buffer, std::size_t bytes) const {
                 "heddle_register: buffer {} of {} bytes overlaps one that is registered; "
                 "unregister that first",
                 buffer, bytes);
-  if (!is_writable(start, start + bytes))
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "heddle_register: buffer {} of {} bytes is not all readable and writable memory",
-                buffer, bytes);
 }
 
-void registration::add(void* buffer, std::size_t bytes, std::byte* alias, int descriptor,
-                       std::size_t file_offset) {
-  std::memcpy(alias, buffer, bytes);
-  if (::mmap(buffer, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, descriptor,
-             static_cast<off_t>(file_offset)) == MAP_FAILED)
-    throw_system_error(errno, "heddle_register: putting the heap's pages at {}", buffer);
+void registration::add(void* buffer, std::size_t bytes, std::byte* alias) {
+  memory_.adopt(buffer, bytes, alias);
   entries_.emplace(address_of(buffer), entry{static_cast<std::byte*>(buffer), bytes, alias});
 }
 
@@ -83,21 +41,7 @@ const registration::entry& registration::find(void* buffer) const {
 
 registration::entry registration::remove(void* buffer) {
   const entry gone = find(buffer);
-  // New pages are filled beside the buffer and moved over it, so that it has its content at any
-  // time.
-  void* fresh =
-      ::mmap(nullptr, gone.bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (fresh == MAP_FAILED)
-    throw_error(HEDDLE_ERROR_OUT_OF_MEMORY,
-                "heddle_unregister: no memory for the {} bytes of {}: {}", gone.bytes, buffer,
-                std::generic_category().message(errno));
-  std::memcpy(fresh, gone.alias, gone.bytes);
-  if (::mremap(fresh, gone.bytes, gone.bytes, MREMAP_MAYMOVE | MREMAP_FIXED, buffer) ==
-      MAP_FAILED) {
-    const int failure = errno;
-    ::munmap(fresh, gone.bytes);
-    throw_system_error(failure, "heddle_unregister: giving {} its own pages", buffer);
-  }
+  memory_.give_back(gone.buffer, gone.bytes, gone.alias);
   entries_.erase(address_of(buffer));
   return gone;
 }

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <map>
 
+#include "symmetric_heap/heap_memory.hpp"
+
 namespace heddle {
 
-/// User's buffers whose pages have become part of a heap. A registered buffer has two addresses of
+/// User's buffers whose memory has become part of a heap. A registered buffer has two addresses of
 /// the same memory: the user's, and the alias in the arena, by which peers and kernels know it.
 class registration {
  public:
@@ -18,15 +20,14 @@ class registration {
     std::byte* alias;
   };
 
-  /// Throws HEDDLE_ERROR_INVALID_ARGUMENT unless [buffer, buffer + bytes) is whole pages, readable,
-  /// writable and apart from what is registered.
+  explicit registration(heap_memory& memory) : memory_(memory) {}
+
+  /// Throws HEDDLE_ERROR_INVALID_ARGUMENT unless the memory can adopt [buffer, buffer + bytes) and
+  /// that is apart from what is registered.
   void require_registrable(void* buffer, std::size_t bytes) const;
-  /// Moves the content to `alias` (already part of the heap, at `file_offset` of `descriptor`) and
-  /// puts the heap's pages in place of the user's.
-  void add(void* buffer, std::size_t bytes, std::byte* alias, int descriptor,
-           std::size_t file_offset);
-  /// Puts private pages with the same content back. Throws HEDDLE_ERROR_INVALID_ARGUMENT if it is
-  /// not the start of a registered buffer.
+  /// `alias` is part of the heap already.
+  void add(void* buffer, std::size_t bytes, std::byte* alias);
+  /// Throws HEDDLE_ERROR_INVALID_ARGUMENT if it is not the start of a registered buffer.
   entry remove(void* buffer);
   [[nodiscard]] const entry& find(void* buffer) const;
 
@@ -39,6 +40,7 @@ class registration {
   void remove_all();
 
  private:
+  heap_memory& memory_;
   std::map<std::uintptr_t, entry> entries_;  ///< by the buffer's start
 };
 

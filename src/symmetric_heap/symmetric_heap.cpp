@@ -4,13 +4,12 @@
 #include "symmetric_heap/symmetric_heap.hpp"
 
 #include <bit>
-#include <cstring>
 #include <limits>
 
 #include "support/environment.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
-#include "symmetric_heap/descriptor_exchange.hpp"
+#include "symmetric_heap/host_heap_memory.hpp"
 
 namespace heddle {
 
@@ -29,12 +28,14 @@ symmetric_heap::symmetric_heap(bootstrap& bootstrap, const heap_options& options
     : bootstrap_(bootstrap),
       options_(options),
       first_(round_up(options.internal_bytes, huge_page)),
+      memory_(std::make_unique<host_heap_memory>(
+          bootstrap, first_, round_up(first_ + round_up(options.heap_bytes, page), huge_page),
+          deadline::after(options.init_timeout))),
+      base_(memory_->base()),
       blocks_(first_, first_ + round_up(options.heap_bytes, page)),
+      registered_(*memory_),
       checker_(bootstrap, options.check, options.timeout),
-      barrier_([this] { bootstrap_.barrier(deadline::after(options_.timeout)); }) {
-  file_.grow_to(first_);
-  map_peers(deadline::after(options.init_timeout));
-}
+      barrier_([this] { bootstrap_.barrier(deadline::after(options_.timeout)); }) {}
 
 symmetric_heap::~symmetric_heap() {
   try {
@@ -42,29 +43,6 @@ symmetric_heap::~symmetric_heap() {
   } catch (const std::exception& failure) {
     log::warn(log::subsystem::heap, "{}", failure.what());
   }
-}
-
-void symmetric_heap::map_peers(deadline until) {
-  const std::size_t stride = round_up(first_ + round_up(options_.heap_bytes, page), huge_page);
-  descriptor_exchange exchange(bootstrap_);
-  const auto ranks = exchange.introduce(until);
-  const auto me = static_cast<std::size_t>(bootstrap_.rank());
-  int mapped = 0;
-  bool threads = false;
-  for (const auto& rank : ranks) {
-    slots_.push_back(rank.same_host ? mapped++ : -1);
-    threads |= rank.same_process && &rank != &ranks[me];
-  }
-  arena_ = threads ? arena::shared_by_threads(std::string(bootstrap_.job_id()), mapped, stride)
-                   : std::make_shared<arena>(mapped, stride);
-  arena_->map(slots_[me], file_.descriptor());
-  base_ = arena_->slot(slots_[me]);
-  for (auto& [rank, descriptor] : exchange.exchange(file_.descriptor(), ranks, until))
-    arena_->map(slots_[static_cast<std::size_t>(rank)], descriptor.get());
-  // A thread of this process is reached once it has mapped its own heap.
-  bootstrap_.barrier(until);
-  log::info(log::subsystem::heap, "{} of {} heaps mapped, {} each at most; huge pages: {}", mapped,
-            ranks.size(), format_bytes(stride), huge_page_support());
 }
 
 std::size_t symmetric_heap::allocate(const char* function, std::size_t bytes,
@@ -83,7 +61,7 @@ std::size_t symmetric_heap::allocate(const char* function, std::size_t bytes,
                 function, bytes, format_bytes(options_.heap_bytes),
                 format_bytes(blocks_.free_bytes()), format_bytes(blocks_.largest_free()));
   try {
-    file_.grow_to(blocks_.high_water());
+    memory_->grow_to(blocks_.high_water());
   } catch (...) {
     blocks_.free(*offset);
     throw;
@@ -105,10 +83,9 @@ void* symmetric_heap::calloc(std::size_t count, std::size_t size) {
   if (count > std::numeric_limits<std::size_t>::max() / size)
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                 "heddle_calloc: {} times {} bytes are more than an address can reach", count, size);
-  const std::size_t already = file_.size();
+  const std::size_t known = memory_->size();
   const std::size_t offset = allocate("heddle_calloc", count * size, block_allocator::granule);
-  // What the file has just grown by is zero and stays untouched.
-  if (offset < already) std::memset(base_ + offset, 0, std::min(count * size, already - offset));
+  memory_->zero(base_ + offset, count * size, known);
   barrier_();
   return base_ + offset;
 }
@@ -167,7 +144,7 @@ void* symmetric_heap::realloc(void* block, std::size_t bytes) {
   }
   const std::size_t offset = allocate("heddle_realloc", bytes, block_allocator::granule);
   barrier_();  // nobody writes to the old block any more
-  std::memcpy(base_ + offset, block, old_bytes);
+  memory_->copy(base_ + offset, static_cast<const std::byte*>(block), old_bytes);
   blocks_.free(old_offset);
   barrier_();
   return base_ + offset;
@@ -186,14 +163,14 @@ void symmetric_heap::free(void* block) {
 
 void* symmetric_heap::register_buffer(void* buffer, std::size_t bytes) {
   registered_.require_registrable(buffer, bytes);
-  if (arena_->meets(buffer, bytes))
+  if (memory_->meets(buffer, bytes))
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                 "heddle_register: buffer {} of {} bytes is in the symmetric heap already", buffer,
                 bytes);
   checker_.compare(heap_call::register_buffer, bytes);
-  const std::size_t offset = allocate("heddle_register", bytes, page);
+  const std::size_t offset = allocate("heddle_register", bytes, memory_->registration_unit());
   try {
-    registered_.add(buffer, bytes, base_ + offset, file_.descriptor(), offset);
+    registered_.add(buffer, bytes, base_ + offset);
   } catch (...) {
     blocks_.free(offset);
     throw;

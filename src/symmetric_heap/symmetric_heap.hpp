@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "bootstrap/bootstrap.hpp"
-#include "symmetric_heap/arena.hpp"
 #include "symmetric_heap/block_allocator.hpp"
 #include "symmetric_heap/call_checker.hpp"
-#include "symmetric_heap/memory_file.hpp"
+#include "symmetric_heap/heap_memory.hpp"
 #include "symmetric_heap/registration.hpp"
 
 namespace heddle {
@@ -30,9 +29,7 @@ struct heap_options {
 ///
 ///     slot:   | internal region | blocks of malloc and register ...                     | stride
 ///
-/// Every heap is one memory file. Each process maps all of the stride of every heap it can reach
-/// when the heap is made; growing is then a step of the owner alone (the file becomes longer)
-/// before the barrier that ends every allocation.
+/// Where that memory is, and how PEs share it, is heap_memory's.
 class symmetric_heap {
  public:
   /// Collective over the bootstrap's ranks.
@@ -56,26 +53,26 @@ class symmetric_heap {
   [[nodiscard]] std::byte* base() const { return base_; }
   /// The distance between heaps: an address in this PE's plus a multiple of it is the same in
   /// another.
-  [[nodiscard]] std::size_t stride() const { return arena_->stride(); }
-  [[nodiscard]] int my_slot() const { return slots_[static_cast<std::size_t>(bootstrap_.rank())]; }
+  [[nodiscard]] std::size_t stride() const { return memory_->stride(); }
+  [[nodiscard]] int my_slot() const { return memory_->my_slot(); }
   /// -1 for a PE whose heap is not mapped.
-  [[nodiscard]] int slot_of(int pe) const { return slots_[static_cast<std::size_t>(pe)]; }
+  [[nodiscard]] int slot_of(int pe) const { return memory_->slot_of(pe); }
 
   /// Whether all `bytes` at `address` are in the part of this PE's heap that is given out and has
   /// memory, on every PE; with checks on, in one block.
   [[nodiscard]] bool contains(const void* address, std::size_t bytes) const {
     const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - base_);
-    return offset >= first_ && offset < file_.size() && bytes <= file_.size() - offset &&
+    return offset >= first_ && offset < memory_->size() && bytes <= memory_->size() - offset &&
            (!options_.check || in_one_block(offset, bytes));
   }
   /// What contains() spans.
   [[nodiscard]] const std::byte* begin() const { return base_ + first_; }
-  [[nodiscard]] const std::byte* end() const { return base_ + file_.size(); }
+  [[nodiscard]] const std::byte* end() const { return base_ + memory_->size(); }
   /// `pe`'s copy of an object of this PE's heap; null if it is not mapped.
   [[nodiscard]] void* ptr(const void* address, int pe) const {
     const int slot = slot_of(pe);
     if (slot < 0) return nullptr;
-    return arena_->slot(slot) + (static_cast<const std::byte*>(address) - base_);
+    return memory_->slot(slot) + (static_cast<const std::byte*>(address) - base_);
   }
   /// The address in the heap of a registered buffer's part; any other address as it is.
   [[nodiscard]] const void* translate(const void* address, std::size_t bytes) const {
@@ -87,11 +84,10 @@ class symmetric_heap {
     return const_cast<void*>(translate(static_cast<const void*>(address), bytes));
   }
 
-  [[nodiscard]] std::size_t bytes_backed() const { return file_.size(); }
+  [[nodiscard]] std::size_t bytes_backed() const { return memory_->size(); }
 
  private:
-  void map_peers(deadline until);
-  /// A block for a call that all PEs make; grows the file under it.
+  /// A block for a call that all PEs make; grows the memory under it.
   std::size_t allocate(const char* function, std::size_t bytes, std::size_t alignment);
   /// The offset of a block that malloc gave; throws for any other address.
   [[nodiscard]] std::size_t offset_of_block(const char* function, const void* block) const;
@@ -101,10 +97,8 @@ class symmetric_heap {
   bootstrap& bootstrap_;
   const heap_options options_;
   const std::size_t first_;  ///< where the blocks begin
-  memory_file file_;
-  std::shared_ptr<arena> arena_;
-  std::vector<int> slots_;
-  std::byte* base_ = nullptr;
+  std::unique_ptr<heap_memory> memory_;
+  std::byte* base_;
   block_allocator blocks_;
   registration registered_;
   call_checker checker_;

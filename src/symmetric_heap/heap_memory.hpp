@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace heddle {
+
+/// The memory behind the heaps that one process can load and store: a slot of one stride for each
+/// of them, in one range of addresses. Made by all PEs together; an address in one heap becomes the
+/// same object's address in another by address + (slot - my slot) * stride.
+class heap_memory {
+ public:
+  virtual ~heap_memory() = default;
+  heap_memory(const heap_memory&) = delete;
+  heap_memory& operator=(const heap_memory&) = delete;
+
+  /// This PE's heap.
+  [[nodiscard]] std::byte* base() const { return slot(my_slot_); }
+  [[nodiscard]] std::byte* slot(int index) const {
+    return start_ + static_cast<std::size_t>(index) * stride_;
+  }
+  [[nodiscard]] std::size_t stride() const { return stride_; }
+  [[nodiscard]] int my_slot() const { return my_slot_; }
+  /// -1 for a PE whose heap is not mapped.
+  [[nodiscard]] int slot_of(int pe) const { return slots_[static_cast<std::size_t>(pe)]; }
+  /// Whether any of the bytes is in a slot.
+  [[nodiscard]] bool meets(const void* address, std::size_t bytes) const {
+    const auto* first = static_cast<const std::byte*>(address);
+    return first < slot(num_slots_) && start_ < first + bytes;
+  }
+
+  /// How much of this PE's heap, from its base, has memory: the same on every PE.
+  [[nodiscard]] std::size_t size() const { return size_; }
+  /// Grows to at least `bytes` (at most the stride). All PEs call alike. Throws
+  /// HEDDLE_ERROR_OUT_OF_MEMORY if there is not so much, and then nothing has changed.
+  virtual void grow_to(std::size_t bytes) = 0;
+
+  /// Makes bytes of this PE's heap zero that were there at size `known`; what grew since is new.
+  virtual void zero(std::byte* at, std::size_t bytes, std::size_t known) = 0;
+  /// Copies within this PE's heap, apart.
+  virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
+
+  /// Buffers are registered in multiples of this.
+  [[nodiscard]] virtual std::size_t registration_unit() const = 0;
+  /// Throws HEDDLE_ERROR_INVALID_ARGUMENT unless the buffer is memory that adopt() can take.
+  virtual void require_adoptable(const void* buffer, std::size_t bytes) const = 0;
+  /// Makes the buffer's content the heap's, at `alias`; both addresses are the same memory then.
+  virtual void adopt(void* buffer, std::size_t bytes, std::byte* alias) = 0;
+  /// Gives the buffer memory of its own again, with the same content.
+  virtual void give_back(void* buffer, std::size_t bytes, const std::byte* alias) = 0;
+
+ protected:
+  heap_memory() = default;
+  /// Of all PEs of the job, in slots from 0 on.
+  void place(std::byte* start, std::size_t stride, std::vector<int> slots, int my_pe) {
+    start_ = start;
+    stride_ = stride;
+    slots_ = std::move(slots);
+    my_slot_ = slots_[static_cast<std::size_t>(my_pe)];
+    for (const int slot : slots_) num_slots_ += slot >= 0 ? 1 : 0;
+  }
+  void set_size(std::size_t bytes) { size_ = bytes; }
+
+ private:
+  std::byte* start_ = nullptr;
+  std::size_t stride_ = 0;
+  std::size_t size_ = 0;
+  std::vector<int> slots_;  ///< by PE
+  int my_slot_ = 0;
+  int num_slots_ = 0;
+};
+
+}  // namespace heddle
