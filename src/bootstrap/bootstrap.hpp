@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +28,10 @@ class bootstrap {
   using bytes = std::vector<std::byte>;
   using secret = std::array<std::byte, 32>;
   /// `rank` is gone; `reason` says how it was noticed.
+  struct loss {
+    int rank;
+    std::string reason;
+  };
   using lost_callback = std::function<void(int rank, std::string_view reason)>;
 
   virtual ~bootstrap() = default;
@@ -53,6 +58,8 @@ class bootstrap {
   /// Calls back once for each rank that is lost, also for those lost before this call. An empty
   /// function stops the calls: after that returns, none is running.
   virtual void on_lost(lost_callback callback) = 0;
+  /// The loss that was noticed first here.
+  [[nodiscard]] virtual std::optional<loss> first_loss() const = 0;
   /// Tells the others that `rank` is gone (found by other means, such as a process handle).
   virtual void report_lost(int rank, std::string_view reason) = 0;
   /// Leaves in good order: from now on, the end of this process is not a loss to the others.

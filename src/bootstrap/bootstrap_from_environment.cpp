@@ -71,6 +71,7 @@ class slotted_bootstrap final : public bootstrap {
   }
   void barrier(deadline until) override { joined_->barrier(until); }
   void on_lost(lost_callback callback) override { joined_->on_lost(std::move(callback)); }
+  [[nodiscard]] std::optional<loss> first_loss() const override { return joined_->first_loss(); }
   void report_lost(int rank, std::string_view reason) override {
     joined_->report_lost(rank, reason);
   }

@@ -18,10 +18,7 @@ namespace heddle {
 /// the part of the bootstrap contract that all implementations share.
 class loss_record {
  public:
-  struct loss {
-    int rank;
-    std::string reason;
-  };
+  using loss = bootstrap::loss;
 
   /// Notes a loss and tells the callback, on the calling thread. False if it was known.
   bool add(int rank, std::string_view reason);

@@ -81,6 +81,7 @@ class thread_bootstrap final : public bootstrap {
   void barrier(deadline until) override { collective(collective_call::barrier, {}, until); }
 
   void on_lost(lost_callback callback) override { losses_->set_callback(std::move(callback)); }
+  [[nodiscard]] std::optional<loss> first_loss() const override { return losses_->first(); }
 
   void report_lost(int rank, std::string_view reason) override {
     require_reportable(rank, size());

@@ -49,6 +49,7 @@ class tree_bootstrap : public bootstrap, private tree_events {
   std::vector<bytes> all_gather(std::span<const std::byte> mine, deadline until) override;
   void barrier(deadline until) override;
   void on_lost(lost_callback callback) override;
+  std::optional<loss> first_loss() const override { return losses_.first(); }
   void report_lost(int rank, std::string_view reason) override;
   void leave() override;
 

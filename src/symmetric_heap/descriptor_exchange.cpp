@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "bootstrap/loss_record.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
 
@@ -31,6 +30,9 @@
 namespace heddle {
 
 namespace {
+
+/// How often a wait asks for losses, in milliseconds.
+constexpr int news_pause = 20;
 
 struct hello {
   bootstrap::secret secret;
@@ -77,7 +79,7 @@ struct envelope {
   msghdr header{};
 };
 
-[[noreturn]] void throw_lost(const loss_record::loss& loss) {
+[[noreturn]] void throw_lost(const bootstrap::loss& loss) {
   throw_error(HEDDLE_ERROR_PEER_LOST, "PE {} is lost while PEs pass each other their memory: {}",
               loss.rank, loss.reason);
 }
@@ -128,23 +130,14 @@ received_hello receive_hello(int connection) {
 /// Passes one descriptor to the ranks of this host in other processes, and takes theirs.
 class round_of_exchange {
  public:
-  round_of_exchange(bootstrap& bootstrap, int listener, doorbell& bell, int descriptor,
+  round_of_exchange(bootstrap& bootstrap, int listener, int descriptor,
                     const std::vector<rank_process>& ranks, deadline until)
       : bootstrap_(bootstrap),
         listener_(listener),
-        bell_(bell),
         descriptor_(descriptor),
         ranks_(ranks),
         until_(until),
-        mine_{bootstrap.job_secret(), bootstrap.rank()} {
-    bootstrap_.on_lost([this](int rank, std::string_view reason) {
-      losses_.add(rank, reason);
-      bell_.ring();
-    });
-  }
-  ~round_of_exchange() { bootstrap_.on_lost({}); }
-  round_of_exchange(const round_of_exchange&) = delete;
-  round_of_exchange& operator=(const round_of_exchange&) = delete;
+        mine_{bootstrap.job_secret(), bootstrap.rank()} {}
 
   std::map<int, unique_fd> run() {
     const int me = mine_.rank;
@@ -216,7 +209,7 @@ class round_of_exchange {
     auto got = receive_hello(connection);
     if (got.ended) {
       // It may have ended for the loss of another.
-      if (auto loss = losses_.first()) throw_lost(*loss);
+      if (auto loss = bootstrap_.first_loss()) throw_lost(*loss);
       throw_gone(rank, process(rank).pid);
     }
     if (!got.whole || got.said.secret != mine_.secret || got.said.rank != rank)
@@ -232,26 +225,24 @@ class round_of_exchange {
   }
 
   void wait_readable(int descriptor, int rank, const char* what) const {
-    pollfd entries[] = {{descriptor, POLLIN, 0}, {bell_.fd(), POLLIN, 0}};
+    pollfd entry{descriptor, POLLIN, 0};
     for (;;) {
-      const int ready = ::poll(entries, std::size(entries), until_.poll_milliseconds());
+      const int ready = ::poll(&entry, 1, std::min(until_.poll_milliseconds(), news_pause));
       if (ready < 0 && errno != EINTR)
         throw_system_error(errno, "waiting until PE {} has {}", rank, what);
-      if (auto loss = losses_.first()) throw_lost(*loss);
+      if (auto loss = bootstrap_.first_loss()) throw_lost(*loss);
       if (until_.passed())
         throw_error(HEDDLE_ERROR_TIMEOUT, "PE {} of this host has not {} in time", rank, what);
-      if (ready > 0 && entries[0].revents) return;
+      if (ready > 0) return;
     }
   }
 
   bootstrap& bootstrap_;
   const int listener_;
-  doorbell& bell_;
   const int descriptor_;
   const std::vector<rank_process>& ranks_;
   const deadline until_;
   const hello mine_;
-  loss_record losses_;
   std::map<int, unique_fd> received_;
 };
 
@@ -296,7 +287,7 @@ std::vector<rank_process> descriptor_exchange::introduce(deadline until) {
 std::map<int, unique_fd> descriptor_exchange::exchange(int descriptor,
                                                        const std::vector<rank_process>& ranks,
                                                        deadline until) {
-  return round_of_exchange(bootstrap_, listener_.get(), bell_, descriptor, ranks, until).run();
+  return round_of_exchange(bootstrap_, listener_.get(), descriptor, ranks, until).run();
 }
 
 }  // namespace heddle

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "bootstrap/bootstrap.hpp"
-#include "bootstrap/poller.hpp"
 #include "support/unique_fd.hpp"
 
 namespace heddle {
@@ -32,8 +31,8 @@ class descriptor_exchange {
   /// Passes `descriptor` to every rank of this host in another process and gets theirs: by rank.
   /// Each side checks the other's process (SO_PEERCRED: the pid it announced, the same user) and
   /// the job's secret; a stranger is dropped and logged. Throws HEDDLE_ERROR_PEER_LOST with a rank
-  /// that ends meanwhile, HEDDLE_ERROR_TIMEOUT with the rank that has not come. Has the bootstrap's
-  /// lost callback to itself while it runs.
+  /// that ends meanwhile, HEDDLE_ERROR_TIMEOUT with the rank that has not come. Calls are told
+  /// apart by a collective of the bootstrap between them.
   std::map<int, unique_fd> exchange(int descriptor, const std::vector<rank_process>& ranks,
                                     deadline until);
 
@@ -41,7 +40,6 @@ class descriptor_exchange {
   bootstrap& bootstrap_;
   std::uint64_t nonce_ = 0;
   unique_fd listener_;
-  doorbell bell_;  // rings when a rank is lost
 };
 
 }  // namespace heddle
