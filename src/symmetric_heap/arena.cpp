@@ -6,11 +6,10 @@
 #include <sys/mman.h>
 
 #include <cerrno>
-#include <map>
-#include <mutex>
 
 #include "support/environment.hpp"
 #include "support/throw_error.hpp"
+#include "symmetric_heap/shared_arenas.hpp"
 
 namespace heddle {
 
@@ -43,17 +42,8 @@ arena::~arena() { ::munmap(base_, static_cast<std::size_t>(slots_) * stride_); }
 
 std::shared_ptr<arena> arena::shared_by_threads(const std::string& job, int slots,
                                                 std::size_t stride) {
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<arena>> arenas;
-  std::lock_guard lock(mutex);
-  std::erase_if(arenas, [](const auto& entry) { return entry.second.expired(); });
-  auto& known = arenas[job];
-  auto shared = known.lock();
-  if (!shared) {
-    shared = std::make_shared<arena>(slots, stride);
-    known = shared;
-  }
-  return shared;
+  return shared_arenas<arena>::of_process().get(
+      job, [&] { return std::make_shared<arena>(slots, stride); });
 }
 
 void arena::map(int index, int descriptor) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace heddle {
@@ -53,23 +54,24 @@ class heap_memory {
 
  protected:
   heap_memory() = default;
-  /// Of all PEs of the job, in slots from 0 on.
-  void place(std::byte* start, std::size_t stride, std::vector<int> slots, int my_pe) {
+  /// `slots`: by PE of the job, this one's among them.
+  void place(std::byte* start, int num_slots, std::size_t stride, std::vector<int> slots,
+             int my_pe) {
     start_ = start;
+    num_slots_ = num_slots;
     stride_ = stride;
     slots_ = std::move(slots);
     my_slot_ = slots_[static_cast<std::size_t>(my_pe)];
-    for (const int slot : slots_) num_slots_ += slot >= 0 ? 1 : 0;
   }
   void set_size(std::size_t bytes) { size_ = bytes; }
 
  private:
   std::byte* start_ = nullptr;
+  int num_slots_ = 0;
   std::size_t stride_ = 0;
   std::size_t size_ = 0;
   std::vector<int> slots_;  ///< by PE
   int my_slot_ = 0;
-  int num_slots_ = 0;
 };
 
 }  // namespace heddle

@@ -59,7 +59,7 @@ host_heap_memory::host_heap_memory(bootstrap& bootstrap, std::size_t bytes, std:
   arena_->map(slots[me], file_.descriptor());
   for (auto& [rank, descriptor] : exchange.exchange(file_.descriptor(), ranks, until))
     arena_->map(slots[static_cast<std::size_t>(rank)], descriptor.get());
-  place(arena_->slot(0), stride, std::move(slots), bootstrap.rank());
+  place(arena_->slot(0), mapped, stride, std::move(slots), bootstrap.rank());
   // A thread of this process is reached once it has mapped its own heap.
   bootstrap.barrier(until);
   log::info(log::subsystem::heap, "{} of {} heaps mapped, {} each at most; huge pages: {}", mapped,

@@ -24,13 +24,19 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
 
 }  // namespace
 
-symmetric_heap::symmetric_heap(bootstrap& bootstrap, const heap_options& options)
+std::unique_ptr<heap_memory> make_host_heap_memory(bootstrap& bootstrap, std::size_t bytes,
+                                                   std::size_t stride, deadline until) {
+  return std::make_unique<host_heap_memory>(bootstrap, bytes, stride, until);
+}
+
+symmetric_heap::symmetric_heap(bootstrap& bootstrap, const heap_options& options,
+                               const heap_memory_maker& make_memory)
     : bootstrap_(bootstrap),
       options_(options),
       first_(round_up(options.internal_bytes, huge_page)),
-      memory_(std::make_unique<host_heap_memory>(
-          bootstrap, first_, round_up(first_ + round_up(options.heap_bytes, page), huge_page),
-          deadline::after(options.init_timeout))),
+      memory_(make_memory(bootstrap, first_,
+                          round_up(first_ + round_up(options.heap_bytes, page), huge_page),
+                          deadline::after(options.init_timeout))),
       base_(memory_->base()),
       blocks_(first_, first_ + round_up(options.heap_bytes, page)),
       registered_(*memory_),

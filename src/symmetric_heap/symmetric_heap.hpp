@@ -24,6 +24,12 @@ struct heap_options {
   std::chrono::duration<double> init_timeout{300};  ///< of making the heap
 };
 
+/// Makes the memory of a heap, whose first `bytes` are there on return: collective.
+using heap_memory_maker = std::function<std::unique_ptr<heap_memory>(
+    bootstrap& bootstrap, std::size_t bytes, std::size_t stride, deadline until)>;
+std::unique_ptr<heap_memory> make_host_heap_memory(bootstrap& bootstrap, std::size_t bytes,
+                                                   std::size_t stride, deadline until);
+
 /// One PE's heap and its view of the others'. The contracts of malloc ... unregister are those of
 /// heddle.h.
 ///
@@ -33,7 +39,8 @@ struct heap_options {
 class symmetric_heap {
  public:
   /// Collective over the bootstrap's ranks.
-  symmetric_heap(bootstrap& bootstrap, const heap_options& options);
+  symmetric_heap(bootstrap& bootstrap, const heap_options& options,
+                 const heap_memory_maker& make_memory = make_host_heap_memory);
   ~symmetric_heap();
   symmetric_heap(const symmetric_heap&) = delete;
   symmetric_heap& operator=(const symmetric_heap&) = delete;

@@ -6,20 +6,16 @@
 #include <doctest/doctest.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 #include <functional>
 #include <heddle/error.hpp>
-#include <mutex>
 #include <stdexcept>
 #include <thread>
 
-#include "bootstrap/thread_bootstrap.hpp"
-#include "bootstrap/unique_id_bootstrap.hpp"
+#include "symmetric_heap/jobs.hpp"
 
 using namespace heddle;
 using namespace std::chrono_literals;
@@ -35,65 +31,21 @@ void expect(bool condition, const char* what) {
 
 using body = std::function<void(bootstrap&, symmetric_heap&)>;
 
-/// body on each of n PEs that are threads; "" or what the first that failed threw.
-std::string on_threads(int n, const body& run, heap_options options = small) {
-  thread_rendezvous job(n);
-  std::mutex mutex;
-  std::string failure;
-  {
-    std::vector<std::jthread> threads;
-    for (int rank = 0; rank < n; ++rank)
-      threads.emplace_back([&, rank] {
-        try {
-          auto self = job.join(rank);
-          {
-            symmetric_heap heap(*self, options);
-            run(*self, heap);
-            self->barrier(deadline::after(20s));
-          }
-          self->leave();
-        } catch (const std::exception& problem) {
-          std::lock_guard lock(mutex);
-          if (failure.empty()) failure = problem.what();
-        }
-      });
-  }
-  return failure;
+/// body on a heap of each PE.
+std::function<void(bootstrap&)> with_heap(const body& run, const heap_options& options) {
+  return [run, options](bootstrap& self) {
+    symmetric_heap heap(self, options);
+    run(self, heap);
+    self.barrier(testing::soon());
+  };
 }
 
-/// body on each of n processes that meet by a unique id, this one among them; the number that
-/// failed.
-int failed_processes(int n, const body& run, heap_options options = small) {
-  const auto id = make_unique_id("=lo");
-  const auto run_rank = [&](int rank) {
-    try {
-      auto self = join_unique_id(id, rank, n, "=lo", deadline::after(20s));
-      {
-        symmetric_heap heap(*self, options);
-        run(*self, heap);
-        self->barrier(deadline::after(20s));
-      }
-      self->leave();
-      return 0;
-    } catch (const std::exception& problem) {
-      std::fprintf(stderr, "rank %d: %s\n", rank, problem.what());
-      return 1;
-    }
-  };
-  std::vector<pid_t> children;
-  for (int rank = 1; rank < n; ++rank) {
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) ::_exit(run_rank(rank));
-    children.push_back(child);
-  }
-  int failed = run_rank(0);
-  for (const pid_t child : children) {
-    int state = 0;
-    ::waitpid(child, &state, 0);
-    failed += state != 0;
-  }
-  return failed;
+std::string on_threads(int n, const body& run, const heap_options& options = small) {
+  return testing::on_threads(n, with_heap(run, options));
+}
+
+int failed_processes(int n, const body& run, const heap_options& options = small) {
+  return testing::failed_processes(n, with_heap(run, options));
 }
 
 /// Every PE writes to every other's copy of a block, and finds what they wrote, before and after

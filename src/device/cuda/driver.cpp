@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/driver.hpp"
+
+#include <dlfcn.h>
+
+#include "support/throw_error.hpp"
+
+namespace heddle::gpu {
+namespace {
+
+/// The newest form of each function that this toolkit's header declares.
+class function_finder {
+ public:
+  explicit function_finder(void* library)
+      : get_(reinterpret_cast<decltype(&::cuGetProcAddress)>(
+            ::dlsym(library, "cuGetProcAddress_v2"))) {}
+
+  template <class Function>
+  function_finder& find(Function& function, const char* name) {
+    void* found = nullptr;
+    if (get_ &&
+        get_(name, &found, CUDA_VERSION, CU_GET_PROC_ADDRESS_DEFAULT, nullptr) != CUDA_SUCCESS)
+      found = nullptr;
+    if (!found && missing_.empty()) missing_ = name;
+    function = reinterpret_cast<Function>(found);
+    return *this;
+  }
+  /// The first function that there is not.
+  [[nodiscard]] const std::string& missing() const { return missing_; }
+
+ private:
+  decltype(&::cuGetProcAddress) get_;
+  std::string missing_;
+};
+
+std::string fill(driver& table, void* library) {
+  function_finder functions(library);
+  functions.find(table.get_error_name, "cuGetErrorName")
+      .find(table.get_error_string, "cuGetErrorString")
+      .find(table.init, "cuInit")
+      .find(table.driver_get_version, "cuDriverGetVersion")
+      .find(table.device_get_count, "cuDeviceGetCount")
+      .find(table.device_get, "cuDeviceGet")
+      .find(table.device_get_name, "cuDeviceGetName")
+      .find(table.device_get_uuid, "cuDeviceGetUuid")
+      .find(table.device_get_attribute, "cuDeviceGetAttribute")
+      .find(table.device_can_access_peer, "cuDeviceCanAccessPeer")
+      .find(table.device_primary_ctx_retain, "cuDevicePrimaryCtxRetain")
+      .find(table.device_primary_ctx_release, "cuDevicePrimaryCtxRelease")
+      .find(table.ctx_push_current, "cuCtxPushCurrent")
+      .find(table.ctx_pop_current, "cuCtxPopCurrent")
+      .find(table.mem_get_info, "cuMemGetInfo")
+      .find(table.mem_get_allocation_granularity, "cuMemGetAllocationGranularity")
+      .find(table.mem_address_reserve, "cuMemAddressReserve")
+      .find(table.mem_address_free, "cuMemAddressFree")
+      .find(table.mem_create, "cuMemCreate")
+      .find(table.mem_release, "cuMemRelease")
+      .find(table.mem_map, "cuMemMap")
+      .find(table.mem_unmap, "cuMemUnmap")
+      .find(table.mem_set_access, "cuMemSetAccess")
+      .find(table.mem_export_to_shareable_handle, "cuMemExportToShareableHandle")
+      .find(table.mem_import_from_shareable_handle, "cuMemImportFromShareableHandle")
+      .find(table.stream_create, "cuStreamCreate")
+      .find(table.stream_destroy, "cuStreamDestroy")
+      .find(table.stream_synchronize, "cuStreamSynchronize")
+      .find(table.memcpy_async, "cuMemcpyAsync")
+      .find(table.memset_d8_async, "cuMemsetD8Async");
+  return functions.missing();
+}
+
+struct found_driver {
+  driver table;
+  std::string why_not;
+
+  found_driver() {
+    // Never closed: CUDA's own threads live in it.
+    void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+      why_not = "no CUDA driver is installed (libcuda.so.1 is not found)";
+      return;
+    }
+    if (const auto missing = fill(table, library); !missing.empty()) {
+      why_not = fmt::format("the CUDA driver has no {}; heddle needs CUDA {} or newer", missing,
+                            CUDA_VERSION / 1000);
+      return;
+    }
+    int version = 0;
+    table.driver_get_version(&version);
+    why_not = why_version_is_too_old(version);
+    if (!why_not.empty()) return;
+    if (const CUresult result = table.init(0); result != CUDA_SUCCESS) {
+      const char* text = nullptr;
+      table.get_error_string(result, &text);
+      why_not = fmt::format("the CUDA driver does not start (cuInit: {})", text ? text : "?");
+    }
+  }
+};
+
+}  // namespace
+
+const driver* find_driver(std::string& why_not) {
+  static const found_driver found;
+  why_not = found.why_not;
+  return why_not.empty() ? &found.table : nullptr;
+}
+
+std::string why_version_is_too_old(int driver_version) {
+  if (driver_version / 1000 >= CUDA_VERSION / 1000) return "";
+  return fmt::format(
+      "the CUDA driver is of version {}.{}, heddle was compiled with CUDA {}.{}; install a driver "
+      "of version {} or newer",
+      driver_version / 1000, driver_version % 1000 / 10, CUDA_VERSION / 1000,
+      CUDA_VERSION % 1000 / 10, CUDA_VERSION / 1000);
+}
+
+void throw_driver_error(const driver& driver, CUresult result, std::string_view asked) {
+  const char* name = nullptr;
+  const char* text = nullptr;
+  driver.get_error_name(result, &name);
+  driver.get_error_string(result, &text);
+  throw_error(result == CUDA_ERROR_OUT_OF_MEMORY ? HEDDLE_ERROR_OUT_OF_MEMORY : HEDDLE_ERROR_SYSTEM,
+              "{}: {} ({})", asked, text ? text : "an error that CUDA does not name",
+              name ? name : "?");
+}
+
+}  // namespace heddle::gpu

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/gpu.hpp"
+
+#include <cstring>
+
+#include "support/log.hpp"
+#include "support/throw_error.hpp"
+
+namespace heddle::gpu {
+namespace {
+
+device_uuid uuid_of(const driver& driver, CUdevice device) {
+  CUuuid raw{};
+  check(driver, driver.device_get_uuid(&raw, device), "asking CUDA for a device's UUID");
+  device_uuid uuid;
+  std::memcpy(uuid.data(), raw.bytes, uuid.size());
+  return uuid;
+}
+
+int count_devices(const driver& driver) {
+  int count = 0;
+  check(driver, driver.device_get_count(&count), "asking CUDA for the number of its devices");
+  return count;
+}
+
+}  // namespace
+
+gpu::gpu(const driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {
+  const int count = count_devices(driver);
+  if (ordinal < 0 || ordinal >= count)
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "device cuda:{}: CUDA shows {} device{} here; choose cuda:0{}, or see "
+                "CUDA_VISIBLE_DEVICES",
+                ordinal, count, count == 1 ? "" : "s",
+                count > 1 ? fmt::format(" to cuda:{}", count - 1) : "");
+  check(driver, driver.device_get(&handle_, ordinal), "opening device cuda:{}", ordinal);
+  std::array<char, 128> name{};
+  check(driver, driver.device_get_name(name.data(), name.size(), handle_),
+        "asking for the name of device cuda:{}", ordinal);
+  name_ = name.data();
+  uuid_ = uuid_of(driver, handle_);
+  for (const auto needed : {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
+                            CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED}) {
+    int supported = 0;
+    check(driver, driver.device_get_attribute(&supported, needed, handle_),
+          "asking what device cuda:{} supports", ordinal);
+    if (!supported)
+      throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                  "device cuda:{} ({}) cannot map memory of other processes (virtual memory "
+                  "management, file descriptors), which the symmetric heap needs",
+                  ordinal, name_);
+  }
+  const auto kind = memory_kind();
+  check(driver,
+        driver.mem_get_allocation_granularity(&granularity_, &kind,
+                                              CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
+        "asking for the granularity of the memory of device cuda:{}", ordinal);
+  check(driver, driver.device_primary_ctx_retain(&context_, handle_),
+        "making a context on device cuda:{} ({})", ordinal, name_);
+  CUresult made = driver.ctx_push_current(context_);
+  if (made == CUDA_SUCCESS) {
+    made = driver.stream_create(&stream_, CU_STREAM_NON_BLOCKING);
+    driver.ctx_pop_current(nullptr);
+  }
+  if (made != CUDA_SUCCESS) driver.device_primary_ctx_release(handle_);
+  check(driver, made, "making a stream on device cuda:{}", ordinal);
+}
+
+gpu::~gpu() {
+  driver_.stream_destroy(stream_);
+  if (driver_.device_primary_ctx_release(handle_) != CUDA_SUCCESS)
+    log::warn(log::subsystem::init, "the context of device cuda:{} was destroyed by the program",
+              ordinal_);
+}
+
+gpu::scope::scope(const gpu& device) : driver_(device.driver_) {
+  check(driver_, driver_.ctx_push_current(device.context_),
+        "making the context of device cuda:{} current", device.ordinal_);
+}
+
+gpu::scope::~scope() { driver_.ctx_pop_current(nullptr); }
+
+std::pair<std::size_t, std::size_t> gpu::memory() const {
+  const scope current(*this);
+  std::size_t free = 0;
+  std::size_t total = 0;
+  check(driver_, driver_.mem_get_info(&free, &total), "asking for the memory of device cuda:{}",
+        ordinal_);
+  return {free, total};
+}
+
+int gpu::find(const device_uuid& uuid) const {
+  for (int ordinal = 0; ordinal < count_devices(driver_); ++ordinal) {
+    CUdevice device = 0;
+    check(driver_, driver_.device_get(&device, ordinal), "opening device cuda:{}", ordinal);
+    if (uuid_of(driver_, device) == uuid) return ordinal;
+  }
+  return -1;
+}
+
+void gpu::copy(void* to, const void* from, std::size_t bytes) const {
+  const scope current(*this);
+  check(driver_,
+        driver_.memcpy_async(reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from),
+                             bytes, stream_),
+        "copying {} bytes on device cuda:{}", bytes, ordinal_);
+  check(driver_, driver_.stream_synchronize(stream_), "waiting for a copy on device cuda:{}",
+        ordinal_);
+}
+
+void gpu::clear(void* to, std::size_t bytes) const {
+  const scope current(*this);
+  check(driver_, driver_.memset_d8_async(reinterpret_cast<CUdeviceptr>(to), 0, bytes, stream_),
+        "clearing {} bytes on device cuda:{}", bytes, ordinal_);
+  check(driver_, driver_.stream_synchronize(stream_), "waiting for device cuda:{}", ordinal_);
+}
+
+CUmemAllocationProp gpu::memory_kind() const {
+  CUmemAllocationProp kind{};
+  kind.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  kind.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  kind.location.id = ordinal_;
+  kind.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  return kind;
+}
+
+bool can_access(const driver& driver, int from, int to) {
+  if (from == to) return true;
+  CUdevice device = 0;
+  CUdevice other = 0;
+  check(driver, driver.device_get(&device, from), "opening device cuda:{}", from);
+  check(driver, driver.device_get(&other, to), "opening device cuda:{}", to);
+  int can = 0;
+  check(driver, driver.device_can_access_peer(&can, device, other),
+        "asking whether device cuda:{} reaches cuda:{}", from, to);
+  return can != 0;
+}
+
+}  // namespace heddle::gpu

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+#include "device/cuda/driver.hpp"
+
+namespace heddle::gpu {
+
+/// What names a device on every process of a host, whatever CUDA_VISIBLE_DEVICES shows of it.
+using device_uuid = std::array<char, sizeof(CUuuid)>;
+
+/// One CUDA device as one PE uses it: its primary context, which it shares with the CUDA runtime of
+/// the program, held for as long as this lives.
+class gpu {
+ public:
+  /// Throws HEDDLE_ERROR_INVALID_ARGUMENT for an ordinal that there is not,
+  /// HEDDLE_ERROR_NOT_SUPPORTED for a device that cannot map memory as the heap needs it.
+  gpu(const driver& driver, int ordinal);
+  ~gpu();
+  gpu(const gpu&) = delete;
+  gpu& operator=(const gpu&) = delete;
+
+  /// Makes the context current on the calling thread, until the end of its scope.
+  class scope {
+   public:
+    explicit scope(const gpu& device);
+    ~scope();
+    scope(const scope&) = delete;
+    scope& operator=(const scope&) = delete;
+
+   private:
+    const driver& driver_;
+  };
+
+  [[nodiscard]] const driver& functions() const { return driver_; }
+  [[nodiscard]] int ordinal() const { return ordinal_; }
+  [[nodiscard]] CUdevice handle() const { return handle_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const device_uuid& uuid() const { return uuid_; }
+  /// Physical memory is made, mapped and given access in multiples of this.
+  [[nodiscard]] std::size_t granularity() const { return granularity_; }
+  /// Free and whole memory of the device, in bytes.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> memory() const;
+
+  /// The ordinal in this process of the device of that uuid; -1 if it is not visible here.
+  [[nodiscard]] int find(const device_uuid& uuid) const;
+  /// Copies between any memory that the device reaches; complete on return, whatever runs on other
+  /// streams.
+  void copy(void* to, const void* from, std::size_t bytes) const;
+  void clear(void* to, std::size_t bytes) const;
+
+  /// What physical memory of the heap is: of this device, to be passed as a file descriptor.
+  [[nodiscard]] CUmemAllocationProp memory_kind() const;
+
+ private:
+  const driver& driver_;
+  int ordinal_;
+  CUdevice handle_ = 0;
+  CUcontext context_ = nullptr;
+  CUstream stream_ = nullptr;  ///< of copy() and clear()
+  std::string name_;
+  device_uuid uuid_{};
+  std::size_t granularity_ = 0;
+};
+
+/// Whether kernels of a device can load and store memory of another.
+bool can_access(const driver& driver, int from, int to);
+
+}  // namespace heddle::gpu

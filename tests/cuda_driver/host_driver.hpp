@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "device/cuda/driver.hpp"
+
+/// A CUDA driver over host memory, so that the host side of the CUDA device is tested without a
+/// GPU: allocations are memory files, which processes pass to each other as they pass CUDA's.
+///
+/// It keeps CUDA's rules: granularity; map before access, and access for each device by itself;
+/// peers that cannot reach each other; ranges that must be mapped, unmapped and freed as they were
+/// made; an allocation lives as long as a handle or a mapping of it; out of memory; a context must
+/// be current. The processor cannot touch device memory, so that code that tries to crashes here as
+/// it does beside a GPU. It runs no kernels and pretends nothing about them.
+namespace heddle::gpu::host_driver {
+
+struct machine {
+  int devices = 1;
+  std::size_t memory = std::size_t{1} << 30;  ///< of each device, in bytes
+  std::size_t granularity = std::size_t{2} << 20;
+  std::set<std::pair<int, int>> apart = {};  ///< pairs (from, to) of devices without peer access
+};
+
+/// A fresh driver of that machine, started; forgets all that the one before had.
+const driver& start(const machine& machine);
+
+/// The call after `skip` further ones of that function (by CUDA's name) fails with `result`.
+void fail(const std::string& function, CUresult result, int skip = 0);
+
+/// What is in use in this process.
+struct usage {
+  std::size_t handles = 0;
+  std::size_t mappings = 0;
+  std::size_t reservations = 0;
+  std::size_t contexts = 0;
+  std::size_t streams = 0;
+  std::size_t bytes = 0;  ///< of device memory that was created here
+  bool operator==(const usage&) const = default;
+};
+usage in_use();
+
+}  // namespace heddle::gpu::host_driver
