@@ -80,7 +80,7 @@ std::string follow_waits(const heddle_team& team, int pe) {
   const auto& ref = team.ref();
   for (int hops = 0; pe >= 0 && hops < team.n_pes(); ++hops) {
     wait_record wait;
-    if (!read_record(ref.ptr(ref.memory(), pe)->waiting, wait)) {
+    if (!read_record(ref.control(pe)->waiting, wait)) {
       return chain +
              fmt::format(
                  "; PE {} is not waiting in this team: it has not made the call, is busy or "
@@ -100,13 +100,12 @@ error timed_out(const heddle_team& team, abort_code code) {
   constexpr std::string_view advice =
       ". Raise HEDDLE_TIMEOUT if this is expected; else look at that PE";
   wait_record wait;
-  if (read_record(team.ref().memory()->failure, wait))
+  if (read_record(team.ref().control(team.my_pe())->failure, wait))
     return {HEDDLE_ERROR_TIMEOUT, describe(team, team.my_pe(), wait) +
                                       follow_waits(team, wait.peer) + std::string(advice)};
   auto text = fmt::format("team {} was aborted: a wait of PE {} passed the deadline", team.name(),
                           code.reporter);
-  if (code.reporter >= 0 &&
-      read_record(team.ref().ptr(team.ref().memory(), code.reporter)->failure, wait))
+  if (code.reporter >= 0 && read_record(team.ref().control(code.reporter)->failure, wait))
     text += ": " + describe(team, code.reporter, wait);
   if (code.culprit >= 0) text += follow_waits(team, code.culprit);
   return {HEDDLE_ERROR_ABORTED, text + std::string(advice)};
@@ -115,7 +114,8 @@ error timed_out(const heddle_team& team, abort_code code) {
 }  // namespace
 
 error failure_of(const heddle_team& team) {
-  const auto code = abort_code::from_word(load(&team.ref().memory()->abort_word, acquire));
+  const auto code =
+      abort_code::from_word(load(&team.ref().control(team.my_pe())->abort_word, acquire));
   switch (code.reason) {
     case abort_reason::timeout:
       return timed_out(team, code);

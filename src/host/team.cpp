@@ -39,13 +39,15 @@ heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& worl
       {.my_pe = static_cast<int>(me),
        .n_pes = static_cast<int>(world_pes.size()),
        .my_slot = heap.my_slot(),
-       .pe_stride = regular ? step * stride : 0,
+       .slot_step = regular ? static_cast<int>(step) : 0,
        .slot_stride = stride,
        .slots = regular ? nullptr : slots.data(),
        .heap = reinterpret_cast<heddle::byte*>(heap.base()),
        .heap_bytes = heap.stride(),
        .memory = pool.words(place),
        .scratch = reinterpret_cast<heddle::byte*>(pool.scratch(place)),
+       .control = pool.control(place),
+       .control_stride = stride,
        .timeout_ns = static_cast<std::uint64_t>(runtime.environment().timeout * 1e9),
        .spin = runtime.spin(),
        .flag_period =
@@ -94,7 +96,7 @@ void heddle_team::abort(abort_code code, const std::string& reason) {
   std::strncpy(text.data(), reason.c_str(), text.size() - 1);
   for (int pe = 0; pe < n_pes(); ++pe) {
     std::uint64_t none = 0;
-    heddle::atomic_ref<std::uint64_t>(ref().ptr(ref().memory(), pe)->abort_word)
+    heddle::atomic_ref<std::uint64_t>(ref().control(pe)->abort_word)
         .compare_exchange_strong(none, code.to_word(), heddle::release, heddle::relaxed);
   }
 }
@@ -109,7 +111,7 @@ void heddle_team::member_lost(int world_pe) {
   const int index = index_of(world_pe);
   if (index < 0) return;
   std::uint64_t none = 0;
-  heddle::atomic_ref<std::uint64_t>(ref().memory()->abort_word)
+  heddle::atomic_ref<std::uint64_t>(ref().control(my_pe())->abort_word)
       .compare_exchange_strong(none, abort_code{abort_reason::peer_lost, index, my_pe()}.to_word(),
                                heddle::release, heddle::relaxed);
 }

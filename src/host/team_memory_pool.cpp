@@ -17,7 +17,9 @@ constexpr std::size_t page = 4096;
 
 constexpr std::size_t round_up(std::size_t bytes) { return (bytes + page - 1) / page * page; }
 
-std::size_t mail_offset() { return round_up(sizeof(team_memory)); }
+constexpr std::size_t words_offset =
+    (sizeof(team_control) + alignof(team_memory) - 1) / alignof(team_memory) * alignof(team_memory);
+std::size_t mail_offset() { return round_up(words_offset + sizeof(team_memory)); }
 std::size_t scratch_offset(int world_size) {
   return round_up(mail_offset() +
                   static_cast<std::size_t>(world_size) * sizeof(team_memory_pool::mail));
@@ -49,7 +51,10 @@ std::byte* team_memory_pool::start(int place) const {
   return region_ + static_cast<std::size_t>(place) * bytes_per_place_;
 }
 team_memory* team_memory_pool::words(int place) const {
-  return reinterpret_cast<team_memory*>(start(place));
+  return reinterpret_cast<team_memory*>(start(place) + words_offset);
+}
+team_control* team_memory_pool::control(int place) const {
+  return reinterpret_cast<team_control*>(start(place));
 }
 team_memory_pool::mail* team_memory_pool::mail_slots(int place) const {
   return reinterpret_cast<mail*>(start(place) + mail_offset());

@@ -11,9 +11,9 @@
 namespace heddle {
 
 /// Where the teams live in the front of each heap: a fixed number of places, each with a team's
-/// words, a mail slot per PE, and the collectives' scratch. Sparse: what is not used is not
-/// touched, and all is zero before. The place of a team is the same on all its members, which agree
-/// on it from the places they have free.
+/// control words and barriers, a mail slot per PE, and the collectives' scratch. Sparse: what is
+/// not used is not touched, and all is zero before. The place of a team is the same on all its
+/// members, which agree on it from the places they have free.
 class team_memory_pool {
  public:
   static constexpr int max_places = 64;
@@ -36,6 +36,7 @@ class team_memory_pool {
   /// team that had it writes to it any more.
   void give_back(int place);
 
+  [[nodiscard]] team_control* control(int place) const;
   [[nodiscard]] team_memory* words(int place) const;
   [[nodiscard]] mail* mail_slots(int place) const;
   [[nodiscard]] std::byte* scratch(int place) const;

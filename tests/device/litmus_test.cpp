@@ -539,7 +539,7 @@ TEST_CASE(
   CHECK(timeouts >= 1);
   for (int pe = 0; pe < 2; ++pe) {
     if (seen[static_cast<std::size_t>(pe)][2] != wait_status::timeout) continue;
-    const auto& record = team.ref(pe).memory()->failure;
+    const auto& record = team.ref(pe).control(pe)->failure;
     CHECK(record.state == 2);
     CHECK(record.operation == static_cast<uint32_t>(operation::wait_until));
     CHECK(record.expected == 9);

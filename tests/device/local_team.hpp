@@ -17,7 +17,7 @@
 
 namespace heddle::testing {
 
-/// A team of PEs that are threads of the test, over an arena of its own: the device API and the
+/// A team of PEs that are threads of the test, over arenas of its own: the device API and the
 /// collectives without a runtime. Each PE has a host device; its kernels run in blocks of
 /// `threads`.
 class local_team {
@@ -38,6 +38,7 @@ class local_team {
                                        PROT_READ | PROT_WRITE,
                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (arena_ == MAP_FAILED) throw std::bad_alloc();
+    control_.resize(static_cast<std::size_t>(n_pes));
     for (int pe = 0; pe < n_pes; ++pe) {
       slots_.push_back(options.table ? n_pes - 1 - pe : pe);
       devices_.push_back(exec::create_host_device());
@@ -61,13 +62,16 @@ class local_team {
         {.my_pe = pe,
          .n_pes = n_pes_,
          .my_slot = slots_[static_cast<std::size_t>(pe)],
-         .pe_stride = options_.table ? 0 : static_cast<std::int64_t>(stride_),
+         .slot_step = options_.table ? 0 : 1,
          .slot_stride = static_cast<std::int64_t>(stride_),
          .slots = options_.table ? slots_.data() : nullptr,
          .heap = heap(pe),
          .heap_bytes = stride_,
          .memory = reinterpret_cast<team_memory*>(heap(pe)),
          .scratch = heap(pe) + scratch_offset_,
+         .control = const_cast<team_control*>(
+             &control_[static_cast<std::size_t>(slots_[static_cast<std::size_t>(pe)])]),
+         .control_stride = sizeof(team_control),
          .timeout_ns = static_cast<std::uint64_t>(options_.timeout * 1e9),
          .spin = 4,
          .flag_period = options_.flag_period});
@@ -112,6 +116,7 @@ class local_team {
   std::size_t user_offset_ = 0;
   std::size_t stride_ = 0;
   byte* arena_ = nullptr;
+  std::vector<team_control> control_;  // by slot, apart from the heaps
   std::vector<std::int32_t> slots_;
   std::vector<std::unique_ptr<exec::device>> devices_;
 };

@@ -29,7 +29,7 @@ namespace heddle {
 class team_ref {
  public:
   /// Changes when the layout of this class, of a block or of the team's memory does.
-  static constexpr uint32_t layout = 1;
+  static constexpr uint32_t layout = 2;
 
   HEDDLE_FN int my_pe() const { return my_pe_; }
   HEDDLE_FN int n_pes() const { return n_pes_; }
@@ -167,6 +167,11 @@ class team_ref {
   }
   HEDDLE_FN uint32_t flag_period() const { return flag_period_; }
   HEDDLE_FN team_memory* memory() const { return memory_; }
+  /// `pe`'s; it is mapped.
+  HEDDLE_FN team_control* control(int pe) const {
+    return reinterpret_cast<team_control*>(reinterpret_cast<uintptr_t>(control_) +
+                                           static_cast<uintptr_t>(distance(pe) * control_stride_));
+  }
   /// Whether some member is not mapped (its slot is -1).
   HEDDLE_FN bool has_remote() const {
     for (int pe = 0; slots_ && pe < n_pes_; ++pe)
@@ -183,18 +188,25 @@ class team_ref {
                                                 bool abort_on_timeout) const;
   HEDDLE_FN void give_up(wait_record what) const;
   HEDDLE_FN uint64_t heap_offset(const void* address) const;
+  /// From this PE's slot to that one's.
+  HEDDLE_FN int64_t distance(int pe) const {
+    return slots_ ? slots_[pe] - my_slot_ : static_cast<int64_t>(pe - my_pe_) * slot_step_;
+  }
 
   uint32_t layout_ = layout;
   int32_t my_pe_ = 0;
   int32_t n_pes_ = 1;
-  int32_t my_slot_ = 0;             ///< this PE's heap in the arena
-  int64_t pe_stride_ = 0;           ///< bytes from PE i's heap to PE i+1's; 0: slots_ tells
-  int64_t slot_stride_ = 0;         ///< bytes from one heap of the arena to the next
-  const int32_t* slots_ = nullptr;  ///< the slot of each PE
-  byte* heap_ = nullptr;            ///< this PE's heap
-  uint64_t heap_bytes_ = 0;         ///< all that it may grow to
-  team_memory* memory_ = nullptr;   ///< in the heap
-  byte* scratch_ = nullptr;         ///< in the heap
+  int32_t my_slot_ = 0;              ///< this PE's heap in the arena
+  int32_t slot_step_ = 0;            ///< slots from PE i to PE i+1; 0: slots_ tells
+  int64_t pe_stride_ = 0;            ///< bytes from PE i's heap to PE i+1's; 0: slots_ tells
+  int64_t slot_stride_ = 0;          ///< bytes from one heap of the arena to the next
+  const int32_t* slots_ = nullptr;   ///< the slot of each PE
+  byte* heap_ = nullptr;             ///< this PE's heap
+  uint64_t heap_bytes_ = 0;          ///< all that it may grow to
+  team_memory* memory_ = nullptr;    ///< in the heap
+  byte* scratch_ = nullptr;          ///< in the heap
+  team_control* control_ = nullptr;  ///< in the host's arena, which has the same slots
+  int64_t control_stride_ = 0;       ///< bytes from one slot of that to the next
   uint64_t timeout_ns_ = 0;
   uint32_t spin_ = 0;                   ///< polls before a host thread yields
   uint32_t flag_period_ = 0xffffffffu;  ///< flags of the LL protocol run from 1 to this, then again

@@ -66,6 +66,14 @@ struct abort_code {
   }
 };
 
+/// How a team fails: words that kernels and the hosts of all its members see, in host memory on
+/// every device. All zero at the start.
+struct team_control {
+  alignas(cache_line) uint64_t abort_word;  ///< written by any member, or by its host
+  alignas(cache_line) wait_record failure;  ///< the wait that passed its deadline on this PE
+  alignas(cache_line) wait_record waiting;  ///< what this PE waits for now, once it has waited long
+};
+
 /// A team's part of the symmetric heap, at the same offset on every member. All zero at the start.
 struct team_memory {
   /// Barriers that may be used at the same time, each by one group per PE: the first are for users'
@@ -77,9 +85,6 @@ struct team_memory {
   static constexpr int exchange_barrier = 31;
   static constexpr int first_channel_barrier = 32;
 
-  alignas(cache_line) uint64_t abort_word;  ///< written by any member, or by its host
-  alignas(cache_line) wait_record failure;  ///< the wait that passed its deadline on this PE
-  alignas(cache_line) wait_record waiting;  ///< what this PE waits for now, once it has waited long
   barrier_memory barriers[num_barriers];
 };
 

@@ -13,13 +13,15 @@ class team_ref_builder {
     int my_pe;
     int n_pes;
     int my_slot;
-    int64_t pe_stride;
+    int slot_step;  ///< from PE i's slot to PE i+1's; 0: slots tells
     int64_t slot_stride;
     const int32_t* slots;
     byte* heap;
     uint64_t heap_bytes;
     team_memory* memory;
     byte* scratch;
+    team_control* control;
+    int64_t control_stride;
     uint64_t timeout_ns;
     uint32_t spin;
     uint32_t flag_period;
@@ -30,13 +32,16 @@ class team_ref_builder {
     ref.my_pe_ = from.my_pe;
     ref.n_pes_ = from.n_pes;
     ref.my_slot_ = from.my_slot;
-    ref.pe_stride_ = from.pe_stride;
+    ref.slot_step_ = from.slot_step;
+    ref.pe_stride_ = from.slot_step * from.slot_stride;
     ref.slot_stride_ = from.slot_stride;
     ref.slots_ = from.slots;
     ref.heap_ = from.heap;
     ref.heap_bytes_ = from.heap_bytes;
     ref.memory_ = from.memory;
     ref.scratch_ = from.scratch;
+    ref.control_ = from.control;
+    ref.control_stride_ = from.control_stride;
     ref.timeout_ns_ = from.timeout_ns;
     ref.spin_ = from.spin;
     ref.flag_period_ = from.flag_period;

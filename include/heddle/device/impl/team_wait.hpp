@@ -29,7 +29,9 @@ HEDDLE_FN inline void write_record(wait_record* to, const wait_record& from) {
 
 }  // namespace detail
 
-HEDDLE_FN inline bool team_ref::aborted() const { return load(&memory_->abort_word, acquire) != 0; }
+HEDDLE_FN inline bool team_ref::aborted() const {
+  return load(&control_->abort_word, acquire) != 0;
+}
 
 HEDDLE_FN inline uint64_t team_ref::heap_offset(const void* address) const {
   return static_cast<uint64_t>(static_cast<const byte*>(address) - heap_);
@@ -38,14 +40,14 @@ HEDDLE_FN inline uint64_t team_ref::heap_offset(const void* address) const {
 /// Records the wait (the first one wins) and aborts the team on every PE.
 HEDDLE_FN inline void team_ref::give_up(wait_record what) const {
   uint32_t empty = 0;
-  if (atomic_ref<uint32_t>(memory_->failure.state)
+  if (atomic_ref<uint32_t>(control_->failure.state)
           .compare_exchange_strong(empty, 1u, acquire, relaxed))
-    detail::write_record(&memory_->failure, what);
+    detail::write_record(&control_->failure, what);
   const uint64_t code = abort_code{abort_reason::timeout, what.peer, my_pe_}.to_word();
   for (int i = 0; i < n_pes_; ++i) {
     const int pe = (my_pe_ + i) % n_pes_;
     uint64_t none = 0;
-    atomic_ref<uint64_t>(ptr(memory_, pe)->abort_word)
+    atomic_ref<uint64_t>(control(pe)->abort_word)
         .compare_exchange_strong(none, code, release, relaxed);
   }
 }
@@ -77,12 +79,12 @@ HEDDLE_COLD HEDDLE_FN wait_status team_ref::wait_slowly(Look look, wait_record w
       break;
     }
     if (abort_on_timeout && what.waited_ns >= publish_after_ns) {
-      detail::write_record(&memory_->waiting, what);
+      detail::write_record(&control_->waiting, what);
       published = true;
     }
   }
   if (status == wait_status::timeout && abort_on_timeout) give_up(what);
-  if (published && status == wait_status::ok) store(&memory_->waiting.state, 0u, release);
+  if (published && status == wait_status::ok) store(&control_->waiting.state, 0u, release);
   return status;
 }
 
