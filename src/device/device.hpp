@@ -17,6 +17,12 @@ struct launch_shape {
   int block;
 };
 
+/// A kernel in the form that each kind of device runs; null where it was not compiled for that.
+struct kernel {
+  heddle_kernel_entry_t on_host = nullptr;
+  void* on_cuda = nullptr;  ///< a CUfunction, whose one parameter is the arguments
+};
+
 /// A point in a stream's work.
 class event {
  public:
@@ -31,8 +37,9 @@ class event {
 class stream {
  public:
   virtual ~stream() = default;
-  /// Runs entry(arguments, block) for every thread of the shape; the arguments are copied.
-  virtual void launch(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments,
+  /// Runs the kernel for every thread of the shape; the arguments are copied. Throws
+  /// HEDDLE_ERROR_NOT_SUPPORTED for one that was not compiled for this device.
+  virtual void launch(launch_shape shape, const kernel& kernel, const void* arguments,
                       std::size_t bytes) = 0;
   /// Runs a host function in stream order. What it throws, the next synchronize throws.
   virtual void enqueue(std::function<void()> work) = 0;

@@ -75,14 +75,21 @@ class host_event final : public event {
 
 host_event& as_host(event& event) { return static_cast<host_event&>(event); }
 
+void require_host_form(const kernel& kernel) {
+  if (!kernel.on_host)
+    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                "the kernel was compiled for CUDA alone, and this PE's device is the host");
+}
+
 class immediate_stream final : public stream {
  public:
   explicit immediate_stream(kernel_runner& runner) : runner_(runner) {}
 
-  void launch(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments,
+  void launch(launch_shape shape, const kernel& kernel, const void* arguments,
               std::size_t) override {
+    require_host_form(kernel);
     runner_.require_resident(shape);
-    runner_.run(shape, entry, arguments);
+    runner_.run(shape, kernel.on_host, arguments);
   }
   void enqueue(std::function<void()> work) override { work(); }
   void copy(void* dst, const void* src, std::size_t bytes) override {
@@ -112,14 +119,16 @@ class queued_stream final : public stream {
     changed_.notify_all();
   }
 
-  void launch(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments,
+  void launch(launch_shape shape, const kernel& kernel, const void* arguments,
               std::size_t bytes) override {
+    require_host_form(kernel);
     runner_.require_resident(shape);
     std::vector<std::max_align_t> copy((bytes + sizeof(std::max_align_t) - 1) /
                                        sizeof(std::max_align_t));
     if (bytes > 0) std::memcpy(copy.data(), arguments, bytes);
-    enqueue(
-        [this, shape, entry, copy = std::move(copy)] { runner_.run(shape, entry, copy.data()); });
+    enqueue([this, shape, entry = kernel.on_host, copy = std::move(copy)] {
+      runner_.run(shape, entry, copy.data());
+    });
   }
 
   void enqueue(std::function<void()> work) override {

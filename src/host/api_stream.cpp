@@ -121,6 +121,6 @@ heddle_status_t heddle_launch(heddle_runtime_t runtime, heddle_stream_t stream, 
           "heddle_launch: a kernel and its arguments of {} bytes; they may have {}, "
           "put more into memory and pass its address",
           bytes, most_bytes);
-    checked.queue(stream).launch({grid, block}, entry, arguments, bytes);
+    checked.queue(stream).launch({grid, block}, {.on_host = entry}, arguments, bytes);
   });
 }

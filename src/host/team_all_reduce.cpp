@@ -125,7 +125,8 @@ void heddle_team::all_reduce(const void* input, void* output, std::size_t count,
     return check();
   }
   enqueue_collective(runtime_.queue(stream), [&](heddle::exec::stream& queue) {
-    queue.launch({kernel.plan.channels, kernel.plan.threads}, kernel.entry, &args_, sizeof args_);
+    queue.launch({kernel.plan.channels, kernel.plan.threads}, {.on_host = kernel.entry}, &args_,
+                 sizeof args_);
     queue.enqueue([this] { check(); });
   });
 }

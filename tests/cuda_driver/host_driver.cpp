@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -55,6 +56,11 @@ struct planned_failure {
   CUresult result;
 };
 
+struct event_state {
+  bool recorded = false;
+  std::chrono::steady_clock::time_point at{};
+};
+
 struct state {
   machine layout;
   bool initialised = false;
@@ -64,6 +70,9 @@ struct state {
   std::map<CUmemGenericAllocationHandle, std::shared_ptr<allocation>> handles;
   CUmemGenericAllocationHandle next_handle = 1;
   std::map<std::string, planned_failure> failures;
+  std::map<CUevent, std::unique_ptr<event_state>> events;
+  std::map<CUdeviceptr, std::unique_ptr<std::byte[]>> pool;
+  bool capturing = false;
 };
 
 std::mutex mutex;
@@ -223,9 +232,18 @@ CUresult device_get_uuid(CUuuid* uuid, CUdevice device) {
 }
 CUresult device_get_attribute(int* value, CUdevice_attribute attribute, CUdevice) {
   call entered("cuDeviceGetAttribute");
-  *value = attribute == CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED ||
-           attribute == CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED;
-  return entered.result;
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  switch (attribute) {
+    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
+      return *value = now->layout.maps_memory ? 1 : 0, CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+      return *value = now->layout.multiprocessors, CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
+      return *value = 2048, CUDA_SUCCESS;
+    default:
+      return *value = 0, CUDA_SUCCESS;
+  }
 }
 CUresult device_can_access_peer(int* can, CUdevice device, CUdevice peer) {
   call entered("cuDeviceCanAccessPeer");
@@ -460,6 +478,81 @@ CUresult memset_d8_async(CUdeviceptr to, unsigned char value, std::size_t bytes,
   return CUDA_SUCCESS;
 }
 
+// The pool's memory is not checked as mapped memory is: the processor reaches it here.
+CUresult mem_alloc_async(CUdeviceptr* memory, std::size_t bytes, CUstream) {
+  call entered("cuMemAllocAsync");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (bytes > now->layout.memory - current_device()->taken) return CUDA_ERROR_OUT_OF_MEMORY;
+  auto made = std::make_unique<std::byte[]>(bytes);
+  *memory = reinterpret_cast<CUdeviceptr>(made.get());
+  now->pool[*memory] = std::move(made);
+  return CUDA_SUCCESS;
+}
+CUresult mem_free_async(CUdeviceptr memory, CUstream) {
+  call entered("cuMemFreeAsync");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  return now->pool.erase(memory) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult event_create(CUevent* event, unsigned) {
+  call entered("cuEventCreate");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  auto made = std::make_unique<event_state>();
+  *event = reinterpret_cast<CUevent>(made.get());
+  now->events[*event] = std::move(made);
+  return CUDA_SUCCESS;
+}
+CUresult event_destroy(CUevent event) {
+  call entered("cuEventDestroy");
+  return now->events.erase(event) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+CUresult event_record(CUevent event, CUstream) {
+  call entered("cuEventRecord");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  *now->events.at(event) = {true, std::chrono::steady_clock::now()};
+  return CUDA_SUCCESS;
+}
+CUresult event_synchronize(CUevent) {
+  call entered("cuEventSynchronize");
+  return entered.result;
+}
+CUresult event_elapsed_time(float* milliseconds, CUevent start, CUevent end) {
+  call entered("cuEventElapsedTime");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  const auto& from = *now->events.at(start);
+  const auto& to = *now->events.at(end);
+  if (!from.recorded || !to.recorded) return CUDA_ERROR_INVALID_HANDLE;
+  *milliseconds = std::chrono::duration<float, std::milli>(to.at - from.at).count();
+  return CUDA_SUCCESS;
+}
+CUresult stream_wait_event(CUstream, CUevent, unsigned) {
+  call entered("cuStreamWaitEvent");
+  return entered.result;
+}
+CUresult stream_is_capturing(CUstream, CUstreamCaptureStatus* status) {
+  call entered("cuStreamIsCapturing");
+  *status = now->capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return entered.result;
+}
+CUresult launch_host_func(CUstream, CUhostFn function, void* data) {
+  {
+    call entered("cuLaunchHostFunc");
+    if (entered.result != CUDA_SUCCESS) return entered.result;
+  }
+  function(data);
+  return CUDA_SUCCESS;
+}
+CUresult launch_kernel_ex(const CUlaunchConfig*, CUfunction, void**, void**) {
+  call entered("cuLaunchKernelEx");
+  return entered.result != CUDA_SUCCESS ? entered.result : CUDA_ERROR_NOT_SUPPORTED;
+}
+CUresult occupancy_max_active_blocks(int* blocks, CUfunction, int, std::size_t) {
+  call entered("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  *blocks = now->layout.blocks_on_each;
+  return entered.result;
+}
+
 const driver table = {
     .get_error_name = get_error_name,
     .get_error_string = get_error_string,
@@ -491,6 +584,18 @@ const driver table = {
     .stream_synchronize = stream_synchronize,
     .memcpy_async = memcpy_async,
     .memset_d8_async = memset_d8_async,
+    .mem_alloc_async = mem_alloc_async,
+    .mem_free_async = mem_free_async,
+    .stream_wait_event = stream_wait_event,
+    .stream_is_capturing = stream_is_capturing,
+    .launch_host_func = launch_host_func,
+    .launch_kernel_ex = launch_kernel_ex,
+    .occupancy_max_active_blocks = occupancy_max_active_blocks,
+    .event_create = event_create,
+    .event_destroy = event_destroy,
+    .event_record = event_record,
+    .event_synchronize = event_synchronize,
+    .event_elapsed_time = event_elapsed_time,
 };
 
 }  // namespace
@@ -512,9 +617,19 @@ void fail(const std::string& function, CUresult result, int skip) {
   now->failures[function] = {skip, result};
 }
 
+void capture(bool on) {
+  std::lock_guard lock(mutex);
+  now->capturing = on;
+}
+
 usage in_use() {
   std::lock_guard lock(mutex);
-  usage used{now->handles.size(), now->mappings.size(), now->reservations.size(), 0, 0, 0};
+  usage used;
+  used.handles = now->handles.size();
+  used.mappings = now->mappings.size();
+  used.reservations = now->reservations.size();
+  used.events = now->events.size();
+  used.pool_blocks = now->pool.size();
   for (const auto& device : now->devices) {
     used.contexts += device->contexts;
     used.streams += device->streams;

@@ -16,13 +16,17 @@
 /// peers that cannot reach each other; ranges that must be mapped, unmapped and freed as they were
 /// made; an allocation lives as long as a handle or a mapping of it; out of memory; a context must
 /// be current. The processor cannot touch device memory, so that code that tries to crashes here as
-/// it does beside a GPU. It runs no kernels and pretends nothing about them.
+/// it does beside a GPU. Work of a stream is done when the call that enqueues
+/// it returns. It runs no kernels and pretends nothing about them: a launch fails.
 namespace heddle::gpu::host_driver {
 
 struct machine {
   int devices = 1;
   std::size_t memory = std::size_t{1} << 30;  ///< of each device, in bytes
   std::size_t granularity = std::size_t{2} << 20;
+  bool maps_memory = true;  ///< has virtual memory management
+  int multiprocessors = 4;
+  int blocks_on_each = 2;                    ///< of any kernel, whatever its threads
   std::set<std::pair<int, int>> apart = {};  ///< pairs (from, to) of devices without peer access
 };
 
@@ -32,6 +36,9 @@ const driver& start(const machine& machine);
 /// The call after `skip` further ones of that function (by CUDA's name) fails with `result`.
 void fail(const std::string& function, CUresult result, int skip = 0);
 
+/// Whether streams are being captured into a graph.
+void capture(bool on);
+
 /// What is in use in this process.
 struct usage {
   std::size_t handles = 0;
@@ -39,7 +46,9 @@ struct usage {
   std::size_t reservations = 0;
   std::size_t contexts = 0;
   std::size_t streams = 0;
-  std::size_t bytes = 0;  ///< of device memory that was created here
+  std::size_t events = 0;
+  std::size_t pool_blocks = 0;  ///< of cuMemAllocAsync
+  std::size_t bytes = 0;        ///< of device memory that was created here
   bool operator==(const usage&) const = default;
 };
 usage in_use();

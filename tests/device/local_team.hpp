@@ -101,9 +101,10 @@ class local_team {
   void launch(int pe, int grid, const Kernel& kernel) const {
     devices_[static_cast<std::size_t>(pe)]->default_stream().launch(
         {grid, options_.threads},
-        [](const void* arguments, const void* block) {
-          (*static_cast<const Kernel*>(arguments))(*static_cast<const host_block*>(block));
-        },
+        {.on_host =
+             [](const void* arguments, const void* block) {
+               (*static_cast<const Kernel*>(arguments))(*static_cast<const host_block*>(block));
+             }},
         &kernel, sizeof kernel);
   }
 

@@ -65,7 +65,19 @@ std::string fill(driver& table, void* library) {
       .find(table.stream_destroy, "cuStreamDestroy")
       .find(table.stream_synchronize, "cuStreamSynchronize")
       .find(table.memcpy_async, "cuMemcpyAsync")
-      .find(table.memset_d8_async, "cuMemsetD8Async");
+      .find(table.memset_d8_async, "cuMemsetD8Async")
+      .find(table.mem_alloc_async, "cuMemAllocAsync")
+      .find(table.mem_free_async, "cuMemFreeAsync")
+      .find(table.stream_wait_event, "cuStreamWaitEvent")
+      .find(table.stream_is_capturing, "cuStreamIsCapturing")
+      .find(table.launch_host_func, "cuLaunchHostFunc")
+      .find(table.launch_kernel_ex, "cuLaunchKernelEx")
+      .find(table.occupancy_max_active_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor")
+      .find(table.event_create, "cuEventCreate")
+      .find(table.event_destroy, "cuEventDestroy")
+      .find(table.event_record, "cuEventRecord")
+      .find(table.event_synchronize, "cuEventSynchronize")
+      .find(table.event_elapsed_time, "cuEventElapsedTime");
   return functions.missing();
 }
 

@@ -49,6 +49,19 @@ struct driver {
   decltype(&::cuStreamSynchronize) stream_synchronize = nullptr;
   decltype(&::cuMemcpyAsync) memcpy_async = nullptr;
   decltype(&::cuMemsetD8Async) memset_d8_async = nullptr;
+  decltype(&::cuMemAllocAsync) mem_alloc_async = nullptr;
+  decltype(&::cuMemFreeAsync) mem_free_async = nullptr;
+  decltype(&::cuStreamWaitEvent) stream_wait_event = nullptr;
+  decltype(&::cuStreamIsCapturing) stream_is_capturing = nullptr;
+  decltype(&::cuLaunchHostFunc) launch_host_func = nullptr;
+  decltype(&::cuLaunchKernelEx) launch_kernel_ex = nullptr;
+  decltype(&::cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy_max_active_blocks = nullptr;
+
+  decltype(&::cuEventCreate) event_create = nullptr;
+  decltype(&::cuEventDestroy) event_destroy = nullptr;
+  decltype(&::cuEventRecord) event_record = nullptr;
+  decltype(&::cuEventSynchronize) event_synchronize = nullptr;
+  decltype(&::cuEventElapsedTime) event_elapsed_time = nullptr;
 };
 
 /// The driver of this machine, found once; null if there is none that can be used: then `why_not`

@@ -42,10 +42,7 @@ gpu::gpu(const driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal)
   uuid_ = uuid_of(driver, handle_);
   for (const auto needed : {CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED,
                             CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED}) {
-    int supported = 0;
-    check(driver, driver.device_get_attribute(&supported, needed, handle_),
-          "asking what device cuda:{} supports", ordinal);
-    if (!supported)
+    if (!attribute(needed))
       throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
                   "device cuda:{} ({}) cannot map memory of other processes (virtual memory "
                   "management, file descriptors), which the symmetric heap needs",
@@ -88,6 +85,13 @@ std::pair<std::size_t, std::size_t> gpu::memory() const {
   check(driver_, driver_.mem_get_info(&free, &total), "asking for the memory of device cuda:{}",
         ordinal_);
   return {free, total};
+}
+
+int gpu::attribute(CUdevice_attribute which) const {
+  int value = 0;
+  check(driver_, driver_.device_get_attribute(&value, which, handle_),
+        "asking for attribute {} of device cuda:{}", static_cast<int>(which), ordinal_);
+  return value;
 }
 
 int gpu::find(const device_uuid& uuid) const {

@@ -41,6 +41,9 @@ class gpu {
   [[nodiscard]] CUdevice handle() const { return handle_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const device_uuid& uuid() const { return uuid_; }
+  [[nodiscard]] int attribute(CUdevice_attribute which) const;
+  /// Beside the streams of the program; copy() and clear() use it.
+  [[nodiscard]] CUstream own_stream() const { return stream_; }
   /// Physical memory is made, mapped and given access in multiples of this.
   [[nodiscard]] std::size_t granularity() const { return granularity_; }
   /// Free and whole memory of the device, in bytes.

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/cuda_device.hpp"
+
+#include <mutex>
+#include <unordered_set>
+
+#include "device/cuda/cuda_stream.hpp"
+#include "support/environment.hpp"
+#include "support/throw_error.hpp"
+
+namespace heddle::exec {
+namespace {
+
+class cuda_device final : public device {
+ public:
+  cuda_device(const gpu::gpu& gpu, int pes)
+      : gpu_(gpu),
+        capacity_{gpu.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), pes},
+        default_stream_(gpu, capacity_, nullptr) {}
+  ~cuda_device() override {
+    for (void* memory : memory_) release(memory);
+  }
+  cuda_device(const cuda_device&) = delete;
+  cuda_device& operator=(const cuda_device&) = delete;
+
+  [[nodiscard]] std::string name() const override { return fmt::format("cuda:{}", gpu_.ordinal()); }
+  [[nodiscard]] int max_resident_threads() const override {
+    return capacity_.multiprocessors *
+           gpu_.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / capacity_.pes;
+  }
+
+  // From the device's pool: cuMemAlloc and cuMemFree may wait for kernels that run.
+  [[nodiscard]] void* allocate(std::size_t bytes) override {
+    const gpu::gpu::scope current(gpu_);
+    CUdeviceptr memory = 0;
+    const CUresult made = driver().mem_alloc_async(&memory, bytes, gpu_.own_stream());
+    if (made == CUDA_ERROR_OUT_OF_MEMORY) {
+      const auto [free, total] = gpu_.memory();
+      throw_error(HEDDLE_ERROR_OUT_OF_MEMORY,
+                  "device cuda:{} ({}) has no {} bytes of memory: it has {} free of {}",
+                  gpu_.ordinal(), gpu_.name(), bytes, format_bytes(free), format_bytes(total));
+    }
+    gpu::check(driver(), made, "asking device cuda:{} for {} bytes", gpu_.ordinal(), bytes);
+    auto* pointer = reinterpret_cast<void*>(memory);
+    {
+      const std::lock_guard lock(mutex_);
+      memory_.insert(pointer);
+    }
+    gpu::check(driver(), driver().stream_synchronize(gpu_.own_stream()),
+               "waiting for memory of device cuda:{}", gpu_.ordinal());
+    return pointer;
+  }
+  void free(void* memory) override {
+    {
+      const std::lock_guard lock(mutex_);
+      if (memory_.erase(memory) == 0)
+        throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                    "{} is not device memory: it is not the start of what heddle_device_malloc "
+                    "gave, or was freed before",
+                    memory);
+    }
+    gpu::check(driver(), release(memory), "freeing memory of device cuda:{}", gpu_.ordinal());
+  }
+
+  [[nodiscard]] stream& default_stream() override { return default_stream_; }
+  [[nodiscard]] std::unique_ptr<stream> create_stream() override {
+    return std::make_unique<cuda_stream>(gpu_, capacity_);
+  }
+  [[nodiscard]] std::shared_ptr<event> create_event() override {
+    return std::make_shared<cuda_event>(gpu_);
+  }
+
+ private:
+  [[nodiscard]] const gpu::driver& driver() const { return gpu_.functions(); }
+  CUresult release(void* memory) const {
+    const gpu::gpu::scope current(gpu_);
+    return driver().mem_free_async(reinterpret_cast<CUdeviceptr>(memory), gpu_.own_stream());
+  }
+
+  const gpu::gpu& gpu_;
+  const cuda_stream::capacity capacity_;
+  cuda_stream default_stream_;
+  std::mutex mutex_;
+  std::unordered_set<void*> memory_;
+};
+
+}  // namespace
+
+std::unique_ptr<device> create_cuda_device(const gpu::gpu& gpu, int pes) {
+  return std::make_unique<cuda_device>(gpu, pes);
+}
+
+}  // namespace heddle::exec

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include "device/cuda/cuda_stream.hpp"
+
+#include <utility>
+
+#include "support/log.hpp"
+#include "support/throw_error.hpp"
+
+namespace heddle::exec {
+namespace {
+
+/// The stream whose host function this thread runs.
+thread_local const void* running_for = nullptr;
+
+cuda_event& as_cuda(event& event) { return static_cast<cuda_event&>(event); }
+
+}  // namespace
+
+cuda_event::cuda_event(const gpu::gpu& gpu) : gpu_(gpu) {
+  const gpu::gpu::scope current(gpu);
+  gpu::check(gpu.functions(), gpu.functions().event_create(&event_, CU_EVENT_DEFAULT),
+             "making an event on device cuda:{}", gpu.ordinal());
+}
+
+cuda_event::~cuda_event() { gpu_.functions().event_destroy(event_); }
+
+void cuda_event::synchronize() {
+  gpu::check(gpu_.functions(), gpu_.functions().event_synchronize(event_),
+             "waiting for an event of device cuda:{}", gpu_.ordinal());
+}
+
+double cuda_event::milliseconds_since(const event& start) const {
+  float elapsed = 0;
+  const CUresult result = gpu_.functions().event_elapsed_time(
+      &elapsed, static_cast<const cuda_event&>(start).event_, event_);
+  if (result == CUDA_ERROR_NOT_READY || result == CUDA_ERROR_INVALID_HANDLE)
+    throw_error(HEDDLE_ERROR_INVALID_USAGE,
+                "elapsed time of an event that {}; record it and synchronize first",
+                result == CUDA_ERROR_NOT_READY ? "is not complete" : "was never recorded");
+  gpu::check(gpu_.functions(), result, "asking for the time between events of device cuda:{}",
+             gpu_.ordinal());
+  return static_cast<double>(elapsed);
+}
+
+struct cuda_stream::host_call {
+  std::function<void()> work;
+  const void* stream;
+  std::shared_ptr<failure_box> failures;
+
+  static void CUDA_CB run(void* pointer) {
+    const std::unique_ptr<host_call> call(static_cast<host_call*>(pointer));
+    running_for = call->stream;
+    try {
+      call->work();
+    } catch (...) {
+      const std::lock_guard lock(call->failures->mutex);
+      if (!call->failures->first) call->failures->first = std::current_exception();
+    }
+    running_for = nullptr;
+  }
+};
+
+cuda_stream::cuda_stream(const gpu::gpu& gpu, capacity capacity)
+    : gpu_(gpu), capacity_(capacity), owned_(true) {
+  const gpu::gpu::scope current(gpu);
+  gpu::check(driver(), driver().stream_create(&stream_, CU_STREAM_NON_BLOCKING),
+             "making a stream on device cuda:{}", gpu.ordinal());
+}
+
+cuda_stream::~cuda_stream() {
+  if (owned_ && driver().stream_destroy(stream_) != CUDA_SUCCESS)
+    log::warn(log::subsystem::device, "a stream of device cuda:{} could not be destroyed",
+              gpu_.ordinal());
+}
+
+void cuda_stream::require_resident(launch_shape shape, CUfunction function) const {
+  if (shape.grid < 1 || shape.block < 1)
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "a launch of {} blocks of {} threads: both must be at least 1", shape.grid,
+                shape.block);
+  int blocks = 0;
+  gpu::check(driver(), driver().occupancy_max_active_blocks(&blocks, function, shape.block, 0),
+             "asking how many blocks of {} threads fit on a multiprocessor of device cuda:{}",
+             shape.block, gpu_.ordinal());
+  const long long fit = static_cast<long long>(blocks) * capacity_.multiprocessors / capacity_.pes;
+  if (shape.grid > fit)
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "a launch of {} blocks of {} threads does not fit: all must be resident at once, "
+                "and device cuda:{} has room for {} of this kernel ({} on each of {} "
+                "multiprocessors{}); launch fewer blocks or threads",
+                shape.grid, shape.block, gpu_.ordinal(), fit, blocks, capacity_.multiprocessors,
+                capacity_.pes > 1 ? fmt::format(", for {} PEs", capacity_.pes) : "");
+}
+
+void cuda_stream::launch(launch_shape shape, const kernel& kernel, const void* arguments,
+                         std::size_t) {
+  if (!kernel.on_cuda)
+    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                "the kernel was not compiled for CUDA, and this PE's device is cuda:{}; compile "
+                "the file that launches it with nvcc",
+                gpu_.ordinal());
+  const gpu::gpu::scope current(gpu_);
+  auto* function = static_cast<CUfunction>(kernel.on_cuda);
+  require_resident(shape, function);
+  CUlaunchConfig config{};
+  config.gridDimX = static_cast<unsigned>(shape.grid);
+  config.gridDimY = config.gridDimZ = 1;
+  config.blockDimX = static_cast<unsigned>(shape.block);
+  config.blockDimY = config.blockDimZ = 1;
+  config.hStream = stream_;
+  void* parameters[] = {const_cast<void*>(arguments)};
+  gpu::check(driver(), driver().launch_kernel_ex(&config, function, parameters, nullptr),
+             "launching {} blocks of {} threads on device cuda:{}", shape.grid, shape.block,
+             gpu_.ordinal());
+}
+
+void cuda_stream::enqueue(std::function<void()> work) {
+  const gpu::gpu::scope current(gpu_);
+  CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
+  gpu::check(driver(), driver().stream_is_capturing(stream_, &capturing),
+             "asking whether a stream of device cuda:{} is captured", gpu_.ordinal());
+  if (capturing != CU_STREAM_CAPTURE_STATUS_NONE)
+    throw_error(HEDDLE_ERROR_INVALID_USAGE,
+                "this call runs a host function in stream order, which a CUDA graph cannot "
+                "capture; make the call outside of the capture");
+  auto call = std::make_unique<host_call>(std::move(work), this, failures_);
+  gpu::check(driver(), driver().launch_host_func(stream_, host_call::run, call.get()),
+             "enqueueing a host function on device cuda:{}", gpu_.ordinal());
+  (void)call.release();  // it deletes itself when it has run
+}
+
+void cuda_stream::copy(void* dst, const void* src, std::size_t bytes) {
+  const gpu::gpu::scope current(gpu_);
+  gpu::check(driver(),
+             driver().memcpy_async(reinterpret_cast<CUdeviceptr>(dst),
+                                   reinterpret_cast<CUdeviceptr>(src), bytes, stream_),
+             "copying {} bytes from {} to {} on device cuda:{}", bytes, src, dst, gpu_.ordinal());
+}
+
+void cuda_stream::record(std::shared_ptr<event> event) {
+  const gpu::gpu::scope current(gpu_);
+  gpu::check(driver(), driver().event_record(as_cuda(*event).handle(), stream_),
+             "recording an event on device cuda:{}", gpu_.ordinal());
+}
+
+void cuda_stream::wait(std::shared_ptr<event> event) {
+  const gpu::gpu::scope current(gpu_);
+  gpu::check(driver(),
+             driver().stream_wait_event(stream_, as_cuda(*event).handle(), CU_EVENT_WAIT_DEFAULT),
+             "making a stream of device cuda:{} wait for an event", gpu_.ordinal());
+}
+
+void cuda_stream::synchronize() {
+  const gpu::gpu::scope current(gpu_);
+  gpu::check(driver(), driver().stream_synchronize(stream_),
+             "waiting for the work of a stream of device cuda:{}", gpu_.ordinal());
+  const std::lock_guard lock(failures_->mutex);
+  if (failures_->first) std::rethrow_exception(std::exchange(failures_->first, nullptr));
+}
+
+bool cuda_stream::runs_caller() const { return running_for == this; }
+
+}  // namespace heddle::exec

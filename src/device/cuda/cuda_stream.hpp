@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <mutex>
+
+#include "device/cuda/gpu.hpp"
+#include "device/device.hpp"
+
+namespace heddle::exec {
+
+class cuda_event final : public event {
+ public:
+  explicit cuda_event(const gpu::gpu& gpu);
+  ~cuda_event() override;
+  cuda_event(const cuda_event&) = delete;
+  cuda_event& operator=(const cuda_event&) = delete;
+
+  void synchronize() override;
+  [[nodiscard]] double milliseconds_since(const event& start) const override;
+  [[nodiscard]] CUevent handle() const { return event_; }
+
+ private:
+  const gpu::gpu& gpu_;
+  CUevent event_ = nullptr;
+};
+
+/// A CUDA stream: the program's, or one that this makes and destroys.
+class cuda_stream final : public stream {
+ public:
+  struct capacity {
+    int multiprocessors;
+    int pes;  ///< that share them
+  };
+
+  cuda_stream(const gpu::gpu& gpu, capacity capacity);
+  cuda_stream(const gpu::gpu& gpu, capacity capacity, CUstream of_program)
+      : gpu_(gpu), capacity_(capacity), stream_(of_program) {}
+  ~cuda_stream() override;
+  cuda_stream(const cuda_stream&) = delete;
+  cuda_stream& operator=(const cuda_stream&) = delete;
+
+  void launch(launch_shape shape, const kernel& kernel, const void* arguments,
+              std::size_t bytes) override;
+  /// Throws HEDDLE_ERROR_INVALID_USAGE while the stream is captured: a graph would run the function
+  /// again and again.
+  void enqueue(std::function<void()> work) override;
+  void copy(void* dst, const void* src, std::size_t bytes) override;
+  void record(std::shared_ptr<event> event) override;
+  void wait(std::shared_ptr<event> event) override;
+  void synchronize() override;
+  [[nodiscard]] bool is_immediate() const override { return false; }
+  [[nodiscard]] bool runs_caller() const override;
+
+ private:
+  /// What host functions on the stream have thrown first. It outlives the stream with them.
+  struct failure_box {
+    std::mutex mutex;
+    std::exception_ptr first;
+  };
+  struct host_call;
+
+  [[nodiscard]] const gpu::driver& driver() const { return gpu_.functions(); }
+  void require_resident(launch_shape shape, CUfunction function) const;
+
+  const gpu::gpu& gpu_;
+  const capacity capacity_;
+  CUstream stream_ = nullptr;
+  bool owned_ = false;
+  std::shared_ptr<failure_box> failures_ = std::make_shared<failure_box>();
+};
+
+}  // namespace heddle::exec

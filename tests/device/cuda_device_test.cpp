@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include "device/cuda/cuda_device.hpp"
+
+#include <doctest/doctest.h>
+
+#include <functional>
+#include <heddle/error.hpp>
+#include <stdexcept>
+#include <string>
+
+#include "cuda_driver/host_driver.hpp"
+#include "device/cuda/cuda_stream.hpp"
+
+using namespace heddle;
+namespace host_driver = gpu::host_driver;
+
+namespace {
+
+void check_error(const std::function<void()>& call, heddle_status_t status,
+                 const std::string& part) {
+  try {
+    call();
+    FAIL_CHECK("no error");
+  } catch (const error& failure) {
+    const std::string text = failure.what();
+    CAPTURE(text);
+    CHECK(failure.status() == status);
+    CHECK(text.find(part) != std::string::npos);
+  }
+}
+
+/// A kernel that CUDA compiled, as far as the host can tell.
+exec::kernel compiled() {
+  static int function = 0;
+  return {.on_host = nullptr, .on_cuda = &function};
+}
+
+}  // namespace
+
+TEST_CASE("streams copy, run host functions in order, and tell what those threw") {
+  const auto& driver = host_driver::start({});
+  {
+    const gpu::gpu gpu(driver, 0);
+    const auto device = exec::create_cuda_device(gpu, 1);
+    CHECK(device->name() == "cuda:0");
+    const auto stream = device->create_stream();
+    int number = 42;
+    auto* memory = static_cast<int*>(device->allocate(sizeof number));
+    std::string order;
+    stream->copy(memory, &number, sizeof number);
+    stream->enqueue([&] { order += "a"; });
+    stream->enqueue([&] {
+      order += "b";
+      CHECK(stream->runs_caller());
+      throw std::runtime_error("a host function's");
+    });
+    int back = 0;
+    stream->copy(&back, memory, sizeof back);
+    CHECK_THROWS_WITH(stream->synchronize(), "a host function's");
+    stream->synchronize();
+    CHECK(order == "ab");
+    CHECK(back == 42);
+    CHECK(!stream->runs_caller());
+    CHECK(!device->default_stream().is_immediate());
+    device->free(memory);
+    check_error([&] { device->free(memory); }, HEDDLE_ERROR_INVALID_ARGUMENT, "freed before");
+    (void)device->allocate(100);  // goes with the device
+  }
+  CHECK(host_driver::in_use() == host_driver::usage{});
+}
+
+TEST_CASE("events order streams and tell the time between them") {
+  const auto& driver = host_driver::start({});
+  {
+    const gpu::gpu gpu(driver, 0);
+    const auto device = exec::create_cuda_device(gpu, 1);
+    const auto stream = device->create_stream();
+    const auto start = device->create_event();
+    const auto stop = device->create_event();
+    check_error([&] { (void)stop->milliseconds_since(*start); }, HEDDLE_ERROR_INVALID_USAGE,
+                "never recorded");
+    stream->record(start);
+    device->default_stream().wait(start);
+    device->default_stream().record(stop);
+    stop->synchronize();
+    CHECK(stop->milliseconds_since(*start) >= 0);
+    host_driver::fail("cuEventElapsedTime", CUDA_ERROR_NOT_READY);
+    check_error([&] { (void)stop->milliseconds_since(*start); }, HEDDLE_ERROR_INVALID_USAGE,
+                "not complete");
+  }
+  CHECK(host_driver::in_use() == host_driver::usage{});
+}
+
+TEST_CASE("a grid that cannot all be resident is refused, with the room that there is") {
+  const auto& driver = host_driver::start({.multiprocessors = 6, .blocks_on_each = 2});
+  const gpu::gpu gpu(driver, 0);
+  const auto launch = [&](int pes, int grid, int block) {
+    const auto device = exec::create_cuda_device(gpu, pes);
+    device->default_stream().launch({grid, block}, compiled(), nullptr, 0);
+  };
+  check_error([&] { launch(1, 13, 256); }, HEDDLE_ERROR_INVALID_ARGUMENT, "has room for 12");
+  check_error([&] { launch(4, 4, 256); }, HEDDLE_ERROR_INVALID_ARGUMENT,
+              "room for 3 of this kernel (2 on each of 6 multiprocessors, for 4 PEs)");
+  check_error([&] { launch(1, 0, 256); }, HEDDLE_ERROR_INVALID_ARGUMENT, "at least 1");
+  // What fits goes to the driver; this one runs no kernels.
+  check_error([&] { launch(1, 12, 256); }, HEDDLE_ERROR_SYSTEM, "launching 12 blocks");
+  check_error(
+      [&] {
+        exec::create_cuda_device(gpu, 1)->default_stream().launch({1, 1}, {}, nullptr, 0);
+      },
+      HEDDLE_ERROR_NOT_SUPPORTED, "compile the file");
+}
+
+TEST_CASE("what a graph cannot capture is refused") {
+  const auto& driver = host_driver::start({});
+  const gpu::gpu gpu(driver, 0);
+  const auto device = exec::create_cuda_device(gpu, 1);
+  host_driver::capture(true);
+  check_error([&] { device->default_stream().enqueue([] {}); }, HEDDLE_ERROR_INVALID_USAGE,
+              "cannot capture");
+}
+
+TEST_CASE("a device's failures are told with what was asked") {
+  const auto& driver = host_driver::start({.memory = 1 << 20});
+  const gpu::gpu gpu(driver, 0);
+  const auto device = exec::create_cuda_device(gpu, 1);
+  check_error([&] { (void)device->allocate(2 << 20); }, HEDDLE_ERROR_OUT_OF_MEMORY,
+              "no 2097152 bytes of memory: it has 1 MiB free");
+  const auto stream = device->create_stream();
+  host_driver::fail("cuStreamSynchronize", CUDA_ERROR_ILLEGAL_ADDRESS);
+  check_error([&] { stream->synchronize(); }, HEDDLE_ERROR_SYSTEM, "device cuda:0");
+  host_driver::fail("cuLaunchHostFunc", CUDA_ERROR_UNKNOWN);
+  check_error([&] { stream->enqueue([] {}); }, HEDDLE_ERROR_SYSTEM, "host function");
+}
+
+TEST_CASE("a device that cannot map memory of other processes is refused") {
+  const auto& driver = host_driver::start({.maps_memory = false});
+  check_error([&] { const gpu::gpu old(driver, 0); }, HEDDLE_ERROR_NOT_SUPPORTED,
+              "virtual memory management");
+}
