@@ -287,12 +287,19 @@ HEDDLE_API heddle_status_t heddle_copy_on_stream(heddle_runtime_t runtime, void*
                                                  const void* src, size_t bytes,
                                                  heddle_stream_t stream);
 
-/// The type-erased form of `heddle::launch`: runs `entry(arguments, block)` for every thread of a
-/// grid of blocks that are all resident. `arguments` (`bytes` of them, trivially copyable) are
-/// copied. See <heddle/device/launch.hpp>.
 typedef void (*heddle_kernel_entry_t)(const void* arguments, const void* host_block);
+/// A kernel, in the forms that it was compiled to; at least one.
+typedef struct heddle_kernel {
+  heddle_kernel_entry_t on_host;  ///< NULL: not compiled for the host device
+  /// Gives a CUkernel whose one parameter is the arguments, by value; it is asked for when a CUDA
+  /// device runs it. NULL, or giving NULL: not compiled for CUDA.
+  void* (*on_cuda)(void);
+} heddle_kernel_t;
+/// The type-erased form of `heddle::launch`: runs the kernel for every thread of a grid of blocks
+/// that are all resident. `arguments` (`bytes` of them, trivially copyable) are copied. See
+/// <heddle/device/launch.hpp>.
 HEDDLE_API heddle_status_t heddle_launch(heddle_runtime_t runtime, heddle_stream_t stream, int grid,
-                                         int block, heddle_kernel_entry_t entry,
+                                         int block, const heddle_kernel_t* kernel,
                                          const void* arguments, size_t bytes);
 
 /* ---- operations on a stream: enqueued, complete when the stream has run them ----------------

@@ -3,4 +3,4 @@
 
 #include "coll/all_reduce_kernels.hpp"
 
-template struct heddle::all_reduce_kernels<heddle::int32_t>;
+template struct heddle::all_reduce_kernels<int32_t, heddle::host_form>;

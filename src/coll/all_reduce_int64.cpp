@@ -3,4 +3,4 @@
 
 #include "coll/all_reduce_kernels.hpp"
 
-template struct heddle::all_reduce_kernels<heddle::int64_t>;
+template struct heddle::all_reduce_kernels<int64_t, heddle::host_form>;

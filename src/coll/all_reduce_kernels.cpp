@@ -4,30 +4,36 @@
 #include "coll/all_reduce_kernels.hpp"
 
 namespace heddle {
+namespace {
 
-extern template struct all_reduce_kernels<int32_t>;
-extern template struct all_reduce_kernels<int64_t>;
-extern template struct all_reduce_kernels<f16>;
-extern template struct all_reduce_kernels<bf16>;
-extern template struct all_reduce_kernels<float>;
-extern template struct all_reduce_kernels<double>;
+template <class T>
+heddle_kernel_t forms_of(const plan& plan, heddle_op_t op) {
+  heddle_kernel_t forms{};
+  forms.on_host = all_reduce_kernels<T, host_form>::find(plan, op);
+#if defined(HEDDLE_HAVE_CUDA_KERNELS)
+  forms.on_cuda = all_reduce_kernels<T, cuda_form>::find(plan, op);
+#endif
+  return forms;
+}
 
-heddle_kernel_entry_t all_reduce_kernel(const plan& plan, heddle_type_t type, heddle_op_t op) {
+}  // namespace
+
+heddle_kernel_t all_reduce_kernel(const plan& plan, heddle_type_t type, heddle_op_t op) {
   switch (type) {
     case HEDDLE_INT32:
-      return all_reduce_kernels<int32_t>::find(plan, op);
+      return forms_of<int32_t>(plan, op);
     case HEDDLE_INT64:
-      return all_reduce_kernels<int64_t>::find(plan, op);
+      return forms_of<int64_t>(plan, op);
     case HEDDLE_FLOAT16:
-      return all_reduce_kernels<f16>::find(plan, op);
+      return forms_of<f16>(plan, op);
     case HEDDLE_BFLOAT16:
-      return all_reduce_kernels<bf16>::find(plan, op);
+      return forms_of<bf16>(plan, op);
     case HEDDLE_FLOAT32:
-      return all_reduce_kernels<float>::find(plan, op);
+      return forms_of<float>(plan, op);
     case HEDDLE_FLOAT64:
-      return all_reduce_kernels<double>::find(plan, op);
+      return forms_of<double>(plan, op);
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace heddle

@@ -13,66 +13,103 @@
 
 namespace heddle {
 
-/// The host kernel of a plan for an element type and a reduction: takes all_reduce_args.
-heddle_kernel_entry_t all_reduce_kernel(const plan& plan, heddle_type_t type, heddle_op_t op);
+/// The kernel of a plan for an element type and a reduction: takes all_reduce_args.
+heddle_kernel_t all_reduce_kernel(const plan& plan, heddle_type_t type, heddle_op_t op);
 
-/// The kernels of one element type. Each type is instantiated in a file of its own, so that they
-/// compile side by side.
-template <class T>
+/// How a host compiler's kernels are started: by a function for one thread of a block.
+struct host_form {
+  using type = heddle_kernel_entry_t;
+  template <class Body>
+  static type of() {
+    return [](const void* arguments, const void* block) {
+      Body{}(*static_cast<const host_block*>(block),
+             *static_cast<const all_reduce_args*>(arguments));
+    };
+  }
+};
+
+/// How CUDA's are: by a function that gives the CUkernel.
+struct cuda_form {
+  using type = void* (*)();
+  template <class Body>
+  static type of();  // all_reduce_cuda_form.cuh
+};
+
+/// The kernels of one element type, in the form of the compiler that instantiates it: the host's
+/// (all_reduce_<type>.cpp) or CUDA's (all_reduce_<type>.cu). Each type has files of its own, so
+/// that they compile side by side.
+template <class T, class Form>
 struct all_reduce_kernels {
-  static heddle_kernel_entry_t find(const plan& plan, heddle_op_t op);
+  static typename Form::type find(const plan& plan, heddle_op_t op);
 };
 
 namespace detail {
 
+/// An algorithm's kernel for any block.
 template <class T, class Op, protocol Protocol, algorithm Algorithm>
-void all_reduce_entry(const void* arguments, const void* host_block_pointer) {
-  const auto& args = *static_cast<const all_reduce_args*>(arguments);
-  const auto& block = *static_cast<const host_block*>(host_block_pointer);
-  if constexpr (Algorithm == algorithm::one_shot) all_reduce_one_shot<Protocol, T, Op>(block, args);
-  if constexpr (Algorithm == algorithm::two_shot) all_reduce_two_shot<T, Op>(block, args);
-  if constexpr (Algorithm == algorithm::ring) all_reduce_ring<Protocol, T, Op>(block, args);
-  if constexpr (Algorithm == algorithm::tree) all_reduce_tree<Protocol, T, Op>(block, args);
-}
+struct all_reduce_body {
+  template <block_group Block>
+  HEDDLE_FN void operator()(const Block& block, const all_reduce_args& args) const {
+    if constexpr (Algorithm == algorithm::one_shot)
+      all_reduce_one_shot<Protocol, T, Op>(block, args);
+    if constexpr (Algorithm == algorithm::two_shot) all_reduce_two_shot<T, Op>(block, args);
+    if constexpr (Algorithm == algorithm::ring) all_reduce_ring<Protocol, T, Op>(block, args);
+    if constexpr (Algorithm == algorithm::tree) all_reduce_tree<Protocol, T, Op>(block, args);
+  }
+};
 
-template <class T, class Op, protocol Protocol>
-heddle_kernel_entry_t find_all_reduce(algorithm algo) {
+template <class T, class Op, protocol Protocol, class Form>
+typename Form::type find_all_reduce(algorithm algo) {
   switch (algo) {
     case algorithm::one_shot:
-      return all_reduce_entry<T, Op, Protocol, algorithm::one_shot>;
+      return Form::template of<all_reduce_body<T, Op, Protocol, algorithm::one_shot>>();
     case algorithm::two_shot:
-      return all_reduce_entry<T, Op, protocol::simple, algorithm::two_shot>;
+      return Form::template of<all_reduce_body<T, Op, protocol::simple, algorithm::two_shot>>();
     case algorithm::ring:
-      return all_reduce_entry<T, Op, Protocol, algorithm::ring>;
+      return Form::template of<all_reduce_body<T, Op, Protocol, algorithm::ring>>();
     case algorithm::tree:
-      return all_reduce_entry<T, Op, Protocol, algorithm::tree>;
+      return Form::template of<all_reduce_body<T, Op, Protocol, algorithm::tree>>();
   }
   return nullptr;
 }
 
-template <class T, class Op>
-heddle_kernel_entry_t find_all_reduce(const plan& plan) {
-  return plan.proto == protocol::ll ? find_all_reduce<T, Op, protocol::ll>(plan.algo)
-                                    : find_all_reduce<T, Op, protocol::simple>(plan.algo);
+template <class T, class Op, class Form>
+typename Form::type find_all_reduce(const plan& plan) {
+  return plan.proto == protocol::ll ? find_all_reduce<T, Op, protocol::ll, Form>(plan.algo)
+                                    : find_all_reduce<T, Op, protocol::simple, Form>(plan.algo);
 }
 
 }  // namespace detail
 
-template <class T>
-heddle_kernel_entry_t all_reduce_kernels<T>::find(const plan& plan, heddle_op_t op) {
+template <class T, class Form>
+typename Form::type all_reduce_kernels<T, Form>::find(const plan& plan, heddle_op_t op) {
   switch (op) {
     case HEDDLE_SUM:
-      return detail::find_all_reduce<T, reduce_sum>(plan);
+      return detail::find_all_reduce<T, reduce_sum, Form>(plan);
     case HEDDLE_PROD:
-      return detail::find_all_reduce<T, reduce_prod>(plan);
+      return detail::find_all_reduce<T, reduce_prod, Form>(plan);
     case HEDDLE_MIN:
-      return detail::find_all_reduce<T, reduce_min>(plan);
+      return detail::find_all_reduce<T, reduce_min, Form>(plan);
     case HEDDLE_MAX:
-      return detail::find_all_reduce<T, reduce_max>(plan);
+      return detail::find_all_reduce<T, reduce_max, Form>(plan);
     case HEDDLE_AVG:
-      return detail::find_all_reduce<T, reduce_avg>(plan);
+      return detail::find_all_reduce<T, reduce_avg, Form>(plan);
   }
   return nullptr;
 }
+
+// Instantiated in files of their own.
+extern template struct all_reduce_kernels<int32_t, host_form>;
+extern template struct all_reduce_kernels<int64_t, host_form>;
+extern template struct all_reduce_kernels<f16, host_form>;
+extern template struct all_reduce_kernels<bf16, host_form>;
+extern template struct all_reduce_kernels<float, host_form>;
+extern template struct all_reduce_kernels<double, host_form>;
+extern template struct all_reduce_kernels<int32_t, cuda_form>;
+extern template struct all_reduce_kernels<int64_t, cuda_form>;
+extern template struct all_reduce_kernels<f16, cuda_form>;
+extern template struct all_reduce_kernels<bf16, cuda_form>;
+extern template struct all_reduce_kernels<float, cuda_form>;
+extern template struct all_reduce_kernels<double, cuda_form>;
 
 }  // namespace heddle

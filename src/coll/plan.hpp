@@ -13,6 +13,9 @@ namespace heddle {
 
 enum class algorithm : int { one_shot = 0, two_shot = 1, ring = 2, tree = 3 };
 
+/// Threads of a block on a CUDA device, at most: kernels are compiled for it.
+inline constexpr int most_cuda_threads = 512;
+
 /// What the choice for one AllReduce depends on. The same on every PE of the team.
 struct plan_question {
   std::size_t bytes = 0;

@@ -17,11 +17,7 @@ struct launch_shape {
   int block;
 };
 
-/// A kernel in the form that each kind of device runs; null where it was not compiled for that.
-struct kernel {
-  heddle_kernel_entry_t on_host = nullptr;
-  void* on_cuda = nullptr;  ///< a CUfunction, whose one parameter is the arguments
-};
+using kernel = heddle_kernel_t;
 
 /// A point in a stream's work.
 class event {

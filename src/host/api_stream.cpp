@@ -108,12 +108,12 @@ heddle_status_t heddle_copy_on_stream(heddle_runtime_t runtime, void* dst, const
 }
 
 heddle_status_t heddle_launch(heddle_runtime_t runtime, heddle_stream_t stream, int grid, int block,
-                              heddle_kernel_entry_t entry, const void* arguments, size_t bytes) {
+                              const heddle_kernel_t* kernel, const void* arguments, size_t bytes) {
   return guarded([&] {
     auto& checked = required(runtime, "heddle_launch", "runtime");
-    if (!entry || (!arguments && bytes > 0))
+    if (!kernel || (!arguments && bytes > 0))
       heddle::throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_launch: {} is NULL",
-                          entry ? "arguments" : "entry");
+                          kernel ? "arguments" : "kernel");
     constexpr std::size_t most_bytes = 32764;  // as CUDA takes
     if (bytes > most_bytes)
       heddle::throw_error(
@@ -121,6 +121,6 @@ heddle_status_t heddle_launch(heddle_runtime_t runtime, heddle_stream_t stream, 
           "heddle_launch: a kernel and its arguments of {} bytes; they may have {}, "
           "put more into memory and pass its address",
           bytes, most_bytes);
-    checked.queue(stream).launch({grid, block}, {.on_host = entry}, arguments, bytes);
+    checked.queue(stream).launch({grid, block}, *kernel, arguments, bytes);
   });
 }

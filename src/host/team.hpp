@@ -92,7 +92,7 @@ struct heddle_team : heddle::live_handle {
 
  private:
   struct cached_kernel {
-    heddle_kernel_entry_t entry = nullptr;
+    heddle::exec::kernel kernel{};
     heddle::plan plan;
   };
   static constexpr int num_types = 6;

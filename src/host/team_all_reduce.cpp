@@ -76,10 +76,10 @@ const heddle_team::cached_kernel& heddle_team::kernel_for(std::size_t bytes, hed
                                                           heddle_op_t op) {
   const auto bucket = static_cast<std::size_t>(std::bit_width(bytes - 1));
   auto& cached = kernels_[type][op][bucket];
-  if (!cached.entry) [[unlikely]] {
+  if (!cached.kernel.on_host) [[unlikely]] {
     const auto asked = question(std::size_t{1} << bucket);
     cached.plan = heddle::choose_all_reduce(asked);
-    cached.entry = heddle::all_reduce_kernel(cached.plan, type, op);
+    cached.kernel = heddle::all_reduce_kernel(cached.plan, type, op);
     heddle::log::info(heddle::log::subsystem::coll, "all_reduce up to {} bytes, team {}: {}",
                       asked.bytes, name_, heddle::explain(cached.plan, asked));
   }
@@ -121,12 +121,11 @@ void heddle_team::all_reduce(const void* input, void* output, std::size_t count,
   args_.stores =
       kernel.plan.streaming ? heddle::detail::stores::streaming : heddle::detail::stores::cached;
   if (stream == nullptr && !last_queue_ && kernel.plan.channels == 1 && kernel.plan.threads == 1) {
-    kernel.entry(&args_, &heddle::one_thread_block);
+    kernel.kernel.on_host(&args_, &heddle::one_thread_block);
     return check();
   }
   enqueue_collective(runtime_.queue(stream), [&](heddle::exec::stream& queue) {
-    queue.launch({kernel.plan.channels, kernel.plan.threads}, {.on_host = kernel.entry}, &args_,
-                 sizeof args_);
+    queue.launch({kernel.plan.channels, kernel.plan.threads}, kernel.kernel, &args_, sizeof args_);
     queue.enqueue([this] { check(); });
   });
 }

@@ -44,7 +44,7 @@ struct runner {
   void all_reduce(heddle_type_t type, heddle_op_t op, std::size_t count, bool in_place,
                   buffers where = buffers::symmetric) {
     ++call;
-    const auto entry = all_reduce_kernel(chosen, type, op);
+    const auto entry = all_reduce_kernel(chosen, type, op).on_host;
     team.run([&](int pe) {
       const std::size_t skew = where == buffers::misaligned ? sizeof(T) : 0;
       const bool is_private =

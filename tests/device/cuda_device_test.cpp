@@ -34,7 +34,7 @@ void check_error(const std::function<void()>& call, heddle_status_t status,
 /// A kernel that CUDA compiled, as far as the host can tell.
 exec::kernel compiled() {
   static int function = 0;
-  return {.on_host = nullptr, .on_cuda = &function};
+  return {.on_host = nullptr, .on_cuda = [] { return static_cast<void*>(&function); }};
 }
 
 }  // namespace

@@ -104,7 +104,8 @@ class local_team {
         {.on_host =
              [](const void* arguments, const void* block) {
                (*static_cast<const Kernel*>(arguments))(*static_cast<const host_block*>(block));
-             }},
+             },
+         .on_cuda = nullptr},
         &kernel, sizeof kernel);
   }
 

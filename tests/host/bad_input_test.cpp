@@ -330,7 +330,10 @@ TEST_CASE("launches that cannot run are refused, with the limit") {
   CHECK_THROWS_WITH_AS(heddle::launch(self.default_stream(), 1000, 1000, kernel),
                        doctest::Contains("at most 1024"), heddle::error);
   check_error(of(heddle_launch(self.handle(), nullptr, 1, 1, nullptr, nullptr, 0)), invalid,
-              {"entry is NULL"});
+              {"kernel is NULL"});
+  const heddle_kernel_t for_cuda_alone{.on_host = nullptr, .on_cuda = nullptr};
+  check_error(of(heddle_launch(self.handle(), nullptr, 1, 1, &for_cuda_alone, nullptr, 0)),
+              HEDDLE_ERROR_NOT_SUPPORTED, {"compiled for CUDA alone"});
   CHECK_THROWS_WITH_AS(heddle::launch(self.default_stream(), 1 << 20, 1 << 20, kernel),
                        doctest::Contains("at most 1024"), heddle::error);
   const auto queue = self.create_stream();

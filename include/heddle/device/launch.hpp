@@ -7,6 +7,66 @@
 
 namespace heddle {
 
+namespace detail {
+
+/// Arguments as bytes: a tuple of the standard library need not be trivially copyable.
+template <class... Args>
+struct argument_pack {};
+template <class First, class... Rest>
+struct argument_pack<First, Rest...> {
+  HEDDLE_FN argument_pack(First given, Rest... others) : first(given), rest(others...) {}
+  First first;
+  argument_pack<Rest...> rest;
+};
+
+/// A kernel and its arguments: what is copied to the device.
+template <class Kernel, class... Args>
+struct kernel_call {
+  Kernel kernel;
+  argument_pack<Args...> arguments;
+
+  template <class Block>
+  HEDDLE_FN void operator()(const Block& block) const {
+    run(block, arguments);
+  }
+
+ private:
+  template <class Block, class First, class... Rest, class... Taken>
+  HEDDLE_FN void run(const Block& block, const argument_pack<First, Rest...>& left,
+                     const Taken&... taken) const {
+    run(block, left.rest, taken..., left.first);
+  }
+  template <class Block, class... Taken>
+  HEDDLE_FN void run(const Block& block, const argument_pack<>&, const Taken&... taken) const {
+    kernel(block, taken...);
+  }
+};
+
+#if defined(__CUDACC__)
+template <class Call>
+__global__ void run_call(const __grid_constant__ Call call) {
+  call(cuda_block{});
+}
+#endif
+
+template <class Call>
+heddle_kernel_t forms_of() {
+  heddle_kernel_t forms{};
+  forms.on_host = [](const void* call, const void* block) {
+    (*static_cast<const Call*>(call))(*static_cast<const host_block*>(block));
+  };
+#if defined(__CUDACC__)
+  forms.on_cuda = []() -> void* {
+    cudaKernel_t found = nullptr;
+    const auto* symbol = reinterpret_cast<const void*>(&run_call<Call>);
+    return cudaGetKernel(&found, symbol) == cudaSuccess ? found : nullptr;
+  };
+#endif
+  return forms;
+}
+
+}  // namespace detail
+
 /// Runs `kernel(block, arguments...)` for every thread of `grid` blocks of `block` threads, all
 /// resident at the same time, in stream order.
 ///
@@ -24,20 +84,16 @@ namespace heddle {
 ///     heddle::launch(stream, 4, 256, scale{}, x, n, 0.5f);
 ///
 /// Kernel and arguments are copied and must be trivially copyable. Throws heddle::error if grid or
-/// block is not positive or the threads cannot all be resident. On the default stream of the host
-/// device the kernel has run on return.
+/// block is not positive or the threads cannot all be resident, or for a CUDA device if nvcc did
+/// not compile this file. On the default stream of the host device the kernel has run on return.
 template <class Kernel, class... Args>
 void launch(const stream& stream, int grid, int block, Kernel kernel, Args... arguments) {
-  auto call = [kernel, arguments...](auto& group) { kernel(group, arguments...); };
+  const detail::kernel_call<Kernel, Args...> call{kernel, {arguments...}};
   static_assert(standard::is_trivially_copyable_v<decltype(call)>,
                 "a kernel and its arguments are copied to the device as bytes");
-  detail::check(heddle_launch(
-      stream.runtime_handle(), stream.handle(), grid, block,
-      [](const void* closure, const void* host_block_pointer) {
-        (*static_cast<const decltype(call)*>(closure))(
-            *static_cast<const host_block*>(host_block_pointer));
-      },
-      &call, sizeof call));
+  const heddle_kernel_t forms = detail::forms_of<detail::kernel_call<Kernel, Args...>>();
+  detail::check(heddle_launch(stream.runtime_handle(), stream.handle(), grid, block, &forms, &call,
+                              sizeof call));
 }
 
 }  // namespace heddle

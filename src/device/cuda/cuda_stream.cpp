@@ -95,13 +95,13 @@ void cuda_stream::require_resident(launch_shape shape, CUfunction function) cons
 
 void cuda_stream::launch(launch_shape shape, const kernel& kernel, const void* arguments,
                          std::size_t) {
-  if (!kernel.on_cuda)
+  auto* function = static_cast<CUfunction>(kernel.on_cuda ? kernel.on_cuda() : nullptr);
+  if (!function)
     throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
-                "the kernel was not compiled for CUDA, and this PE's device is cuda:{}; compile "
-                "the file that launches it with nvcc",
+                "the kernel was not compiled for this PE's device, cuda:{}; compile the file that "
+                "launches it with nvcc, for this device's architecture",
                 gpu_.ordinal());
   const gpu::gpu::scope current(gpu_);
-  auto* function = static_cast<CUfunction>(kernel.on_cuda);
   require_resident(shape, function);
   CUlaunchConfig config{};
   config.gridDimX = static_cast<unsigned>(shape.grid);

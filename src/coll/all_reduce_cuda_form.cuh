@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "coll/all_reduce_kernels.hpp"
+
+namespace heddle {
+
+template <class Body>
+__global__ void __launch_bounds__(most_cuda_threads)
+    run_all_reduce(const __grid_constant__ all_reduce_args args) {
+  Body{}(cuda_block{}, args);
+}
+
+template <class Body>
+cuda_form::type cuda_form::of() {
+  return []() -> void* {
+    cudaKernel_t found = nullptr;
+    const auto* symbol = reinterpret_cast<const void*>(&run_all_reduce<Body>);
+    return cudaGetKernel(&found, symbol) == cudaSuccess ? found : nullptr;
+  };
+}
+
+}  // namespace heddle
