@@ -10,11 +10,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#if defined(HEDDLE_HAVE_LIBFABRIC)
-#include <rdma/fabric.h>
-#endif
-
 #include "bootstrap/host_identity.hpp"
+#include "host/fabrics.hpp"
 #include "host/guarded_call.hpp"
 #include "host/runtime.hpp"
 #include "symmetric_heap/memory_file.hpp"
@@ -61,27 +58,11 @@ ordered_json devices() {
                                {"max_resident_threads", host->max_resident_threads()}}});
 }
 
-/// What libfabric offers, for the remote peers of a later version: nothing is sent through it yet.
 ordered_json fabrics() {
   auto result = ordered_json::array();
-#if defined(HEDDLE_HAVE_LIBFABRIC)
-  const std::unique_ptr<fi_info, decltype(&fi_freeinfo)> hints(fi_allocinfo(), fi_freeinfo);
-  if (!hints) return result;
-  hints->ep_attr->type = FI_EP_RDM;
-  hints->caps = FI_RMA;
-  hints->domain_attr->mr_mode =
-      FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT | FI_MR_RAW;
-  hints->mode = FI_CONTEXT | FI_CONTEXT2;
-  fi_info* found = nullptr;
-  if (fi_getinfo(FI_VERSION(1, 9), nullptr, nullptr, 0, hints.get(), &found) != 0) return result;
-  const std::unique_ptr<fi_info, decltype(&fi_freeinfo)> owner(found, fi_freeinfo);
-  for (const fi_info* info = found; info; info = info->next) {
-    const ordered_json row = {{"provider", info->fabric_attr->prov_name},
-                              {"fabric", info->fabric_attr->name},
-                              {"domain", info->domain_attr->name}};
-    if (std::find(result.begin(), result.end(), row) == result.end()) result.push_back(row);
-  }
-#endif
+  for (const auto& each : heddle::find_fabrics())
+    result.push_back(
+        {{"provider", each.provider}, {"fabric", each.fabric}, {"domain", each.domain}});
   return result;
 }
 
