@@ -7,7 +7,7 @@
 namespace heddle {
 
 template <class Body>
-__global__ void __launch_bounds__(most_cuda_threads)
+__global__ void __launch_bounds__(most_cuda_threads, 1)
     run_all_reduce(const __grid_constant__ all_reduce_args args) {
   Body{}(cuda_block{}, args);
 }

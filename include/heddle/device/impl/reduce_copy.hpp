@@ -68,42 +68,102 @@ HEDDLE_FN T finish_stored(T a, finish_for finish) {
 
 #if HEDDLE_ON_CUDA
 
-/// One 16-byte vector, or one element, of every operand.
-template <class T, class Op, int Elements>
-HEDDLE_FN void reduce_unit(const operands<T>& with, size_t at, finish_for finish) {
+/// `Batch` units of 16 bytes, or of one element, of every operand: a thread's units are `apart`
+/// elements from each other. All loads of a batch are under way before the first is combined, which
+/// is what hides the way to memory. `Sources` fixes their number, so that their addresses stay in
+/// registers; 0 is any number, one source after the other.
+template <class T, class Op, int Elements, int Sources, int Batch>
+HEDDLE_FN void reduce_units(const operands<T>& with, const T* const* sources, size_t at,
+                            size_t apart, finish_for finish) {
   using acc = accumulator<T>;
   struct alignas(Elements * sizeof(T)) unit {
     T element[Elements];
   };
-  typename acc::type sum[Elements];
-  unit value = *reinterpret_cast<const unit*>(with.sources[0] + at);
-  for (int e = 0; e < Elements; ++e) sum[e] = acc::widen(value.element[e]);
-  for (int s = 1; s < with.n_sources; ++s) {
-    value = *reinterpret_cast<const unit*>(with.sources[s] + at);
-    for (int e = 0; e < Elements; ++e) sum[e] = Op::combine(sum[e], acc::widen(value.element[e]));
+  const auto load_unit = [&](const T* source, int b) {
+    return *reinterpret_cast<const unit*>(source + at + static_cast<size_t>(b) * apart);
+  };
+  typename acc::type sum[Batch][Elements];
+  const auto take = [&](int b, const unit& value, bool first) {
+#pragma unroll
+    for (int e = 0; e < Elements; ++e)
+      sum[b][e] = first ? acc::widen(value.element[e])
+                        : Op::combine(sum[b][e], acc::widen(value.element[e]));
+  };
+  if constexpr (Sources > 0) {
+    unit loaded[Sources][Batch];
+#pragma unroll
+    for (int s = 0; s < Sources; ++s)
+#pragma unroll
+      for (int b = 0; b < Batch; ++b) loaded[s][b] = load_unit(sources[s], b);
+#pragma unroll
+    for (int s = 0; s < Sources; ++s)
+#pragma unroll
+      for (int b = 0; b < Batch; ++b) take(b, loaded[s][b], s == 0);
+  } else {
+    for (int s = 0; s < with.n_sources; ++s)
+#pragma unroll
+      for (int b = 0; b < Batch; ++b) take(b, load_unit(with.sources[s], b), s == 0);
   }
-  for (int e = 0; e < Elements; ++e)
-    value.element[e] = acc::narrow(finish.n_pes ? Op::finish(sum[e], finish.n_pes) : sum[e]);
-  for (int d = 0; d < with.n_destinations; ++d)
-    *reinterpret_cast<unit*>(with.destinations[d] + at) = value;
+  unit result[Batch];
+#pragma unroll
+  for (int b = 0; b < Batch; ++b)
+#pragma unroll
+    for (int e = 0; e < Elements; ++e)
+      result[b].element[e] =
+          acc::narrow(finish.n_pes ? Op::finish(sum[b][e], finish.n_pes) : sum[b][e]);
+  for (int d = 0; d < with.n_destinations; ++d) {
+    T* to = with.destinations[d] + at;
+#pragma unroll
+    for (int b = 0; b < Batch; ++b)
+      *reinterpret_cast<unit*>(to + static_cast<size_t>(b) * apart) = result[b];
+  }
 }
 
+/// [0, n) in units of `Elements`, by all threads of the group.
+template <class T, class Op, int Elements, int Sources, int Batch, group G>
+HEDDLE_FN void reduce_part(G group, const operands<T>& with, size_t begin, size_t units,
+                           finish_for finish) {
+  const T* sources[Sources > 0 ? Sources : 1];
+#pragma unroll
+  for (int s = 0; s < Sources; ++s) sources[s] = with.sources[s];
+  const auto threads = static_cast<size_t>(group.size());
+  const size_t apart = threads * Elements;
+  size_t i = static_cast<size_t>(group.rank());
+  for (; i + (Batch - 1) * threads < units; i += Batch * threads)
+    reduce_units<T, Op, Elements, Sources, Batch>(with, sources, begin + i * Elements, apart,
+                                                  finish);
+  for (; i < units; i += threads)
+    reduce_units<T, Op, Elements, Sources, 1>(with, sources, begin + i * Elements, apart, finish);
+}
+
+/// A function of its own: a kernel calls it from several places.
 template <class T, class Op, group G>
-HEDDLE_FN void reduce_copy(G group, const operands<T>& with, size_t n, finish_for finish,
-                           stores = stores::cached) {
-  constexpr size_t vector = 16 / sizeof(T);
+__noinline__ HEDDLE_FN void reduce_copy(G group, const operands<T>& with, size_t n,
+                                        finish_for finish, stores = stores::cached) {
+  constexpr int vector = 16 / sizeof(T);
   uintptr_t misaligned = 0;
   for (int s = 0; s < with.n_sources; ++s)
     misaligned |= reinterpret_cast<uintptr_t>(with.sources[s]) % 16;
   for (int d = 0; d < with.n_destinations; ++d)
     misaligned |= reinterpret_cast<uintptr_t>(with.destinations[d]) % 16;
   const size_t vectors = misaligned ? 0 : n / vector;
-  const auto threads = static_cast<size_t>(group.size());
-  const auto rank = static_cast<size_t>(group.rank());
-  for (size_t i = rank; i < vectors; i += threads)
-    reduce_unit<T, Op, vector>(with, i * vector, finish);
-  for (size_t i = vectors * vector + rank; i < n; i += threads)
-    reduce_unit<T, Op, 1>(with, i, finish);
+  // 32 registers of loads and 16 of sums under way; what is widened to be combined takes more.
+  constexpr int widening = sizeof(typename accumulator<T>::type) / sizeof(T);
+  switch (with.n_sources) {
+    case 2:
+      reduce_part<T, Op, vector, 2, 4 / widening>(group, with, 0, vectors, finish);
+      break;
+    case 4:
+      reduce_part<T, Op, vector, 4, 2 / widening>(group, with, 0, vectors, finish);
+      break;
+    case 8:
+      reduce_part<T, Op, vector, 8, 1>(group, with, 0, vectors, finish);
+      break;
+    default:
+      reduce_part<T, Op, vector, 0, 2 / widening>(group, with, 0, vectors, finish);
+      break;
+  }
+  reduce_part<T, Op, 1, 0, 1>(group, with, vectors * vector, n - vectors * vector, finish);
 }
 
 #else
