@@ -3,9 +3,11 @@
 
 #include "host/runtime.hpp"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <numeric>
 
@@ -32,6 +34,13 @@ std::vector<int> pes_of_my_host(const heddle::bootstrap& bootstrap) {
   return pes;
 }
 
+/// Zero again, and the system's.
+void give_back_pages(void* start, std::size_t bytes) {
+  if (::madvise(start, bytes, MADV_REMOVE) != 0)
+    heddle::throw_system_error(
+        errno, "giving back the memory of a team ({} bytes, MADV_REMOVE)", bytes);
+}
+
 constexpr int world_place = 0;
 constexpr int node_place = 1;
 
@@ -53,7 +62,8 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
                        .init_timeout = std::chrono::duration<double>(environment_.init_timeout)});
   device_ = heddle::exec::create_host_device();
   team_places_ =
-      std::make_unique<heddle::team_memory_pool>(heap_->base(), environment_.max_teams, n_pes());
+      std::make_unique<heddle::team_memory_pool>(heap_->base(), environment_.max_teams, n_pes(),
+                                                 give_back_pages);
   const auto neighbours = pes_of_my_host(*bootstrap_);
   cache_bytes_ = heddle::last_cache_bytes();
   const bool oversubscribed =

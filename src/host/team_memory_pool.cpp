@@ -3,11 +3,8 @@
 
 #include "host/team_memory_pool.hpp"
 
-#include <sys/mman.h>
-
-#include <cerrno>
-
-#include "support/throw_error.hpp"
+#include <cstring>
+#include <utility>
 
 namespace heddle {
 
@@ -17,9 +14,7 @@ constexpr std::size_t page = 4096;
 
 constexpr std::size_t round_up(std::size_t bytes) { return (bytes + page - 1) / page * page; }
 
-constexpr std::size_t words_offset =
-    (sizeof(team_control) + alignof(team_memory) - 1) / alignof(team_memory) * alignof(team_memory);
-std::size_t mail_offset() { return round_up(words_offset + sizeof(team_memory)); }
+std::size_t mail_offset() { return round_up(sizeof(team_memory)); }
 std::size_t scratch_offset(int world_size) {
   return round_up(mail_offset() +
                   static_cast<std::size_t>(world_size) * sizeof(team_memory_pool::mail));
@@ -30,31 +25,36 @@ std::size_t bytes_per_place(int world_size) {
 
 }  // namespace
 
-team_memory_pool::team_memory_pool(std::byte* region, int places, int world_size)
+team_memory_pool::team_memory_pool(std::byte* region, int places, int world_size,
+                                   clear_function clear)
     : region_(region),
+      clear_(std::move(clear)),
       world_size_(world_size),
       bytes_per_place_(bytes_per_place(world_size)),
       free_(places == max_places ? ~std::uint64_t{0} : (std::uint64_t{1} << places) - 1) {}
 
+std::size_t team_memory_pool::control_bytes() {
+  return round_up(max_places * sizeof(team_control));
+}
+
 std::size_t team_memory_pool::bytes_needed(int places, int world_size) {
-  return static_cast<std::size_t>(places) * bytes_per_place(world_size);
+  return control_bytes() + static_cast<std::size_t>(places) * bytes_per_place(world_size);
 }
 
 void team_memory_pool::give_back(int place) {
-  if (::madvise(start(place), bytes_per_place_, MADV_REMOVE) != 0)
-    throw_system_error(errno, "giving back the memory of a team ({} bytes, MADV_REMOVE)",
-                       bytes_per_place_);
+  clear_(start(place), bytes_per_place_);
+  std::memset(control(place), 0, sizeof(team_control));
   free_ |= std::uint64_t{1} << place;
 }
 
 std::byte* team_memory_pool::start(int place) const {
-  return region_ + static_cast<std::size_t>(place) * bytes_per_place_;
-}
-team_memory* team_memory_pool::words(int place) const {
-  return reinterpret_cast<team_memory*>(start(place) + words_offset);
+  return region_ + control_bytes() + static_cast<std::size_t>(place) * bytes_per_place_;
 }
 team_control* team_memory_pool::control(int place) const {
-  return reinterpret_cast<team_control*>(start(place));
+  return reinterpret_cast<team_control*>(region_) + place;
+}
+team_memory* team_memory_pool::words(int place) const {
+  return reinterpret_cast<team_memory*>(start(place));
 }
 team_memory_pool::mail* team_memory_pool::mail_slots(int place) const {
   return reinterpret_cast<mail*>(start(place) + mail_offset());

@@ -5,15 +5,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <heddle/device/coll/scratch.hpp>
 #include <heddle/device/team_memory.hpp>
 
 namespace heddle {
 
 /// Where the teams live in the front of each heap: a fixed number of places, each with a team's
-/// control words and barriers, a mail slot per PE, and the collectives' scratch. Sparse: what is
-/// not used is not touched, and all is zero before. The place of a team is the same on all its
-/// members, which agree on it from the places they have free.
+/// barriers, a mail slot per PE, and the collectives' scratch, and before them the control words of
+/// all places. Sparse: what is not used is not touched, and all is zero before. The place of a team
+/// is the same on all its members, which agree on it from the places they have free.
 class team_memory_pool {
  public:
   static constexpr int max_places = 64;
@@ -25,15 +26,19 @@ class team_memory_pool {
     std::uint64_t has_left;            ///< not 0: it uses the team's place no more
   };
 
-  team_memory_pool(std::byte* region, int places, int world_size);
+  /// Makes bytes of the region zero again.
+  using clear_function = std::function<void(void* start, std::size_t bytes)>;
+
+  team_memory_pool(std::byte* region, int places, int world_size, clear_function clear);
 
   [[nodiscard]] static std::size_t bytes_needed(int places, int world_size);
+  /// At the front of the region: what kernels of every device see.
+  [[nodiscard]] static std::size_t control_bytes();
 
   /// A bit for each place that this PE has free.
   [[nodiscard]] std::uint64_t free_places() const { return free_; }
   void take(int place) { free_ &= ~(std::uint64_t{1} << place); }
-  /// Makes the place zero and free again, and gives its memory back to the system. No member of the
-  /// team that had it writes to it any more.
+  /// Makes the place zero and free again. No member of the team that had it writes to it any more.
   void give_back(int place);
 
   [[nodiscard]] team_control* control(int place) const;
@@ -45,6 +50,7 @@ class team_memory_pool {
   [[nodiscard]] std::byte* start(int place) const;
 
   std::byte* region_;
+  clear_function clear_;
   int world_size_;
   std::size_t bytes_per_place_;
   std::uint64_t free_;
