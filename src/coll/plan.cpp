@@ -3,6 +3,7 @@
 
 #include "coll/plan.hpp"
 
+#include <algorithm>
 #include <array>
 #include <heddle/device/coll/scratch.hpp>
 
@@ -54,6 +55,24 @@ protocol best_protocol(algorithm algo, const plan_question& question) {
   return protocol::simple;
 }
 
+/// On the host a channel is a thread: more of them than idle cores only take turns. On CUDA it is a
+/// block, which needs about this much to be worth its start.
+int usual_channels(const plan_question& question) {
+  constexpr std::size_t bytes_of_block = std::size_t{16} << 10;
+  if (!question.on_cuda) return 1;
+  return static_cast<int>(std::clamp(question.bytes / bytes_of_block, std::size_t{1},
+                                     static_cast<std::size_t>(channel_scratch::max_channels)));
+}
+
+int usual_threads(const plan_question& question) {
+  constexpr std::size_t bytes_of_thread = 16;
+  if (!question.on_cuda) return 1;
+  const std::size_t each = question.bytes / static_cast<std::size_t>(usual_channels(question));
+  const std::size_t warps = (each / bytes_of_thread + 31) / 32;
+  return static_cast<int>(
+      std::clamp(warps * 32, std::size_t{32}, static_cast<std::size_t>(most_cuda_threads)));
+}
+
 template <class Names>
 std::optional<int> index_of(const Names& names, std::string_view variable, std::string_view name) {
   if (name.empty()) return {};
@@ -85,11 +104,16 @@ plan choose_all_reduce(const plan_question& question) {
           "HEDDLE_ALGO=two_shot with HEDDLE_PROTO=ll: two_shot has the protocol simple alone");
     plan.algo = algorithm::one_shot;
   }
-  // On the host a channel is a thread: more of them than idle cores only take turns.
-  plan.channels = question.forced_channels > 0 ? question.forced_channels : 1;
-  plan.threads = question.forced_threads > 0 ? question.forced_threads : 1;
+  plan.channels =
+      question.forced_channels > 0 ? question.forced_channels : usual_channels(question);
+  plan.threads = question.forced_threads > 0 ? question.forced_threads : usual_threads(question);
+  if (question.on_cuda && plan.threads > most_cuda_threads)
+    throw_error(
+        HEDDLE_ERROR_INVALID_ARGUMENT,
+        "HEDDLE_BLOCK_THREADS={}: kernels of a CUDA device have at most {} threads per block",
+        plan.threads, most_cuda_threads);
   plan.streaming =
-      plan.algo == algorithm::two_shot &&
+      !question.on_cuda && plan.algo == algorithm::two_shot &&
       2 * static_cast<std::size_t>(question.n_pes) * question.bytes > question.cache_bytes;
   return plan;
 }

@@ -20,6 +20,7 @@ inline constexpr int most_cuda_threads = 512;
 struct plan_question {
   std::size_t bytes = 0;
   int n_pes = 1;
+  bool on_cuda = false;
   bool all_mapped = true;
   std::size_t cache_bytes = 32u << 20;  ///< of the last cache, which the PEs of a machine share
 

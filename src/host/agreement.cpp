@@ -22,6 +22,7 @@ using nlohmann::ordered_json;
 ordered_json what_must_agree(const environment& settings) {
   return {{"library", fmt::format("{}.{}.{}, layout {}", HEDDLE_VERSION_MAJOR, HEDDLE_VERSION_MINOR,
                                   HEDDLE_VERSION_PATCH, team_ref::layout)},
+          {"HEDDLE_DEVICE", settings.device == "host" ? "host" : "cuda"},
           {"HEDDLE_MAX_TEAMS", settings.max_teams},
           {"HEDDLE_EPOCH_BITS", settings.epoch_bits},
           {"HEDDLE_ALGO", settings.algo},

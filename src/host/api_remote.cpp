@@ -4,9 +4,12 @@
 // One-sided operations from the host: checked, then the device API's own, by a group of one thread.
 
 #include <cstring>
+#include <functional>
+#include <memory>
 
 #include "host/guarded_call.hpp"
 #include "host/remote_call.hpp"
+#include "host/word_kernels.hpp"
 
 using namespace heddle;
 
@@ -33,6 +36,14 @@ void get_word(const team_ref& team, void* dst, const void* src, int pe) {
   std::memcpy(dst, &value, sizeof value);
 }
 
+/// Here on the host device; else by a kernel, apart from all streams.
+template <class Call>
+void run_by_one_thread(const heddle_team& team, const Call& call) {
+  auto& place = team.runtime().place();
+  if (place.is_host()) return call(host_thread);
+  place.run(kernel_of<Call>(), &call, sizeof call);
+}
+
 /// A put whose arguments are valid.
 struct checked_put {
   heddle_team& team;
@@ -50,11 +61,16 @@ struct checked_put {
     src = static_cast<const byte*>(from);
   }
   void run() const {
+    if (!team.runtime().place().is_host())
+      return team.runtime().place().copy(team.address_at(dst, pe), src, bytes);
     if (is_word<std::uint64_t>(dst, bytes))
       return put_word<std::uint64_t>(team.ref(), dst, src, pe);
     if (is_word<std::uint32_t>(dst, bytes))
       return put_word<std::uint32_t>(team.ref(), dst, src, pe);
     team.ref().put(host_thread, dst, src, bytes, pe);
+  }
+  void enqueue(exec::stream& queue) const {
+    if (bytes > 0) queue.copy(team.address_at(dst, pe), src, bytes);
   }
 };
 
@@ -74,11 +90,16 @@ struct checked_get {
     dst = static_cast<byte*>(to);
   }
   void run() const {
+    if (!team.runtime().place().is_host())
+      return team.runtime().place().copy(dst, team.address_at(src, pe), bytes);
     if (is_word<std::uint64_t>(src, bytes))
       return get_word<std::uint64_t>(team.ref(), dst, src, pe);
     if (is_word<std::uint32_t>(src, bytes))
       return get_word<std::uint32_t>(team.ref(), dst, src, pe);
     team.ref().get(host_thread, dst, src, bytes, pe);
+  }
+  void enqueue(exec::stream& queue) const {
+    if (bytes > 0) queue.copy(dst, team.address_at(src, pe), bytes);
   }
 };
 
@@ -94,11 +115,16 @@ struct checked_signal {
     check_pe(team, pe, function);
     word = symmetric_word(team, signal_word, sizeof(signal), function, "signal");
   }
-  void run(const heddle_team& team) const {
-    team.ref().update_signal(host_thread, word, value, op, pe);
+  [[nodiscard]] update_signal_call call(const heddle_team& team) const {
+    return {team.ref(), word, value, op, pe};
   }
+  void run(const heddle_team& team) const { run_by_one_thread(team, call(team)); }
   void run_after(const checked_put& put) const {
-    put.team.ref().put_signal(host_thread, put.dst, put.src, put.bytes, word, value, op, pe);
+    if (put.team.runtime().place().is_host())
+      return put.team.ref().put_signal(host_thread, put.dst, put.src, put.bytes, word, value, op,
+                                       pe);
+    put.run();
+    run(put.team);
   }
 };
 
@@ -114,49 +140,65 @@ struct checked_wait {
         word(symmetric_word(team, signal_word, sizeof(signal), function, "signal")),
         how(checked_cmp(comparison, function)),
         value(expected) {}
+  [[nodiscard]] wait_call call() const { return {team.ref(), word, how, value}; }
   void run() const {
-    if (team.ref().wait_until(host_thread, word, how, value) != wait_status::ok) team.check();
+    run_by_one_thread(team, call());
+    team.check();
+  }
+  [[nodiscard]] bool test() const {
+    if (team.runtime().place().is_host()) return team.ref().test(host_thread, word, how, value);
+    signal now = 0;
+    team.runtime().place().copy(&now, word, sizeof now);
+    return compare(how, now, value);
   }
 };
 
+/// Waits for all members. What host calls have done before is complete.
 void barrier_of(heddle_team& team, int index) {
-  if (team.ref().barrier(host_thread, index) != wait_status::ok) team.check();
+  if (team.host_ref().barrier(host_thread, index) != wait_status::ok) team.check();
 }
 
 template <class Word>
-std::uint64_t run_atomic(const team_ref& team, Word* word, heddle_atomic_op_t op, Word value,
-                         Word compare, int pe) {
-  switch (op) {
-    case HEDDLE_ATOMIC_FETCH:
-      return team.atomic_fetch(word, pe);
-    case HEDDLE_ATOMIC_SET:
-      return team.atomic_swap(word, value, pe);
-    case HEDDLE_ATOMIC_ADD:
-      return team.atomic_fetch_add(word, value, pe);
-    case HEDDLE_ATOMIC_AND:
-      return team.atomic_fetch_and(word, value, pe);
-    case HEDDLE_ATOMIC_OR:
-      return team.atomic_fetch_or(word, value, pe);
-    case HEDDLE_ATOMIC_XOR:
-      return team.atomic_fetch_xor(word, value, pe);
-    case HEDDLE_ATOMIC_SWAP:
-      return team.atomic_swap(word, value, pe);
-    case HEDDLE_ATOMIC_COMPARE_SWAP:
-      return team.atomic_compare_swap(word, compare, value, pe);
+std::uint64_t run_atomic(const heddle_team& team, void* word, heddle_atomic_op_t op,
+                         std::uint64_t value, std::uint64_t compare, int pe) {
+  Word old = 0;
+  atomic_call<Word> call{team.ref(),
+                         static_cast<Word*>(word),
+                         op,
+                         static_cast<Word>(value),
+                         static_cast<Word>(compare),
+                         pe,
+                         &old};
+  auto& runtime = team.runtime();
+  if (runtime.place().is_host()) {
+    call(host_thread);
+    return old;
   }
-  throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_atomic: {} is not a heddle_atomic_op_t",
-              static_cast<int>(op));
+  const std::unique_ptr<void, std::function<void(void*)>> result(
+      runtime.device().allocate(sizeof old), [&](void* memory) { runtime.device().free(memory); });
+  call.result = static_cast<Word*>(result.get());
+  run_by_one_thread(team, call);
+  runtime.place().copy(&old, call.result, sizeof old);
+  return old;
 }
 
-/// Runs checked work on a stream, and the team's check after it.
-template <class Work>
-void run_on(heddle_stream_t stream, heddle_team& team, Work work) {
+/// Puts checked work on a stream: on the host device `work`, and the team's check after it; else
+/// what `enqueue(queue)` enqueues.
+template <class Work, class Enqueue>
+void run_on(heddle_stream_t stream, heddle_team& team, Work work, Enqueue enqueue) {
   auto& queue = team.runtime().queue(stream);
   team.used_on(queue);
+  if (!team.runtime().place().is_host()) return enqueue(queue);
   queue.enqueue([work, &team] {
     work();
     team.check();
   });
+}
+
+/// A kernel of one thread.
+template <class Call>
+void launch_on(exec::stream& queue, const Call& call) {
+  queue.launch({1, 1}, kernel_of<Call>(), &call, sizeof call);
 }
 
 }  // namespace
@@ -204,8 +246,7 @@ heddle_status_t heddle_signal_test(heddle_team_t team, const uint64_t* signal, h
                                    uint64_t value, int* satisfied) {
   return guarded([&] {
     const checked_wait wait("heddle_signal_test", team, signal, cmp, value);
-    required(satisfied, "heddle_signal_test", "satisfied") =
-        wait.team.ref().test(host_thread, wait.word, wait.how, value) ? 1 : 0;
+    required(satisfied, "heddle_signal_test", "satisfied") = wait.test() ? 1 : 0;
   });
 }
 
@@ -218,12 +259,12 @@ heddle_status_t heddle_atomic(heddle_team_t team, void* word, size_t bytes, hedd
       throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                   "heddle_atomic: a word of {} bytes; atomics are on words of 4 or 8", bytes);
     void* target = symmetric_word(checked, word, bytes, "heddle_atomic", "word");
-    const std::uint64_t old =
-        bytes == 8
-            ? run_atomic(checked.ref(), static_cast<std::uint64_t*>(target), op, value, compare, pe)
-            : run_atomic(checked.ref(), static_cast<std::uint32_t*>(target), op,
-                         static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(compare),
-                         pe);
+    if (static_cast<unsigned>(op) > HEDDLE_ATOMIC_COMPARE_SWAP)
+      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_atomic: {} is not a heddle_atomic_op_t",
+                  static_cast<int>(op));
+    const std::uint64_t old = bytes == 8
+                                  ? run_atomic<uint64_t>(checked, target, op, value, compare, pe)
+                                  : run_atomic<uint32_t>(checked, target, op, value, compare, pe);
     if (fetched) *fetched = old;
   });
 }
@@ -249,7 +290,8 @@ heddle_status_t heddle_put_on_stream(heddle_team_t team, void* dst, const void* 
                                      int pe, heddle_stream_t stream) {
   return guarded([&] {
     const checked_put put("heddle_put_on_stream", team, dst, src, bytes, pe);
-    run_on(stream, put.team, [put] { put.run(); });
+    run_on(
+        stream, put.team, [put] { put.run(); }, [&](exec::stream& queue) { put.enqueue(queue); });
   });
 }
 
@@ -257,7 +299,8 @@ heddle_status_t heddle_get_on_stream(heddle_team_t team, void* dst, const void* 
                                      int pe, heddle_stream_t stream) {
   return guarded([&] {
     const checked_get get("heddle_get_on_stream", team, dst, src, bytes, pe);
-    run_on(stream, get.team, [get] { get.run(); });
+    run_on(
+        stream, get.team, [get] { get.run(); }, [&](exec::stream& queue) { get.enqueue(queue); });
   });
 }
 
@@ -267,7 +310,12 @@ heddle_status_t heddle_put_signal_on_stream(heddle_team_t team, void* dst, const
   return guarded([&] {
     const checked_put put("heddle_put_signal_on_stream", team, dst, src, bytes, pe);
     const checked_signal update("heddle_put_signal_on_stream", put.team, signal, value, op, pe);
-    run_on(stream, put.team, [put, update] { update.run_after(put); });
+    run_on(
+        stream, put.team, [put, update] { update.run_after(put); },
+        [&](exec::stream& queue) {
+          put.enqueue(queue);
+          launch_on(queue, update.call(put.team));
+        });
   });
 }
 
@@ -276,7 +324,9 @@ heddle_status_t heddle_signal_on_stream(heddle_team_t team, uint64_t* signal, ui
   return guarded([&] {
     auto& checked = checked_team(team, "heddle_signal_on_stream");
     const checked_signal update("heddle_signal_on_stream", checked, signal, value, op, pe);
-    run_on(stream, checked, [&checked, update] { update.run(checked); });
+    run_on(
+        stream, checked, [&checked, update] { update.run(checked); },
+        [&](exec::stream& queue) { launch_on(queue, update.call(checked)); });
   });
 }
 
@@ -285,7 +335,9 @@ heddle_status_t heddle_signal_wait_on_stream(heddle_team_t team, const uint64_t*
                                              heddle_stream_t stream) {
   return guarded([&] {
     const checked_wait wait("heddle_signal_wait_on_stream", team, signal, cmp, value);
-    run_on(stream, wait.team, [wait] { wait.run(); });
+    run_on(
+        stream, wait.team, [wait] { wait.run(); },
+        [&](exec::stream& queue) { launch_on(queue, wait.call()); });
   });
 }
 
@@ -293,6 +345,8 @@ heddle_status_t heddle_barrier_on_stream(heddle_team_t team, heddle_stream_t str
   return guarded([&] {
     auto& checked = checked_team(team, "heddle_barrier_on_stream");
     checked.enqueue_collective(checked.runtime().queue(stream), [&](exec::stream& queue) {
+      if (!checked.runtime().place().is_host())
+        return launch_on(queue, barrier_call{checked.ref(), team_memory::stream_barrier});
       queue.enqueue([&checked] { barrier_of(checked, team_memory::stream_barrier); });
     });
   });

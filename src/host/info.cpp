@@ -52,10 +52,10 @@ ordered_json machine() {
 }
 
 ordered_json devices() {
-  const auto host = heddle::exec::create_host_device();
-  return ordered_json::array({{{"name", host->name()},
-                               {"description", "threads of this process; kernels run on the CPU"},
-                               {"max_resident_threads", host->max_resident_threads()}}});
+  auto result = ordered_json::array();
+  for (const auto& each : heddle::list_devices())
+    result.push_back({{"name", each.name}, {"description", each.description}});
+  return result;
 }
 
 ordered_json fabrics() {

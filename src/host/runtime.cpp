@@ -3,11 +3,9 @@
 
 #include "host/runtime.hpp"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <exception>
 #include <numeric>
 
@@ -34,13 +32,6 @@ std::vector<int> pes_of_my_host(const heddle::bootstrap& bootstrap) {
   return pes;
 }
 
-/// Zero again, and the system's.
-void give_back_pages(void* start, std::size_t bytes) {
-  if (::madvise(start, bytes, MADV_REMOVE) != 0)
-    heddle::throw_system_error(
-        errno, "giving back the memory of a team ({} bytes, MADV_REMOVE)", bytes);
-}
-
 constexpr int world_place = 0;
 constexpr int node_place = 1;
 
@@ -53,17 +44,23 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
   heddle::agree_on_settings(*bootstrap_, environment_, heddle::init_deadline(environment_));
   const auto internal_bytes =
       heddle::team_memory_pool::bytes_needed(environment_.max_teams, n_pes());
+  const auto until = heddle::init_deadline(environment_);
+  device_ = heddle::pe_device::choose(environment_, *bootstrap_, until);
+  if (!device_->is_host()) make_control_memory(internal_bytes, until);
   heap_ = std::make_unique<heddle::symmetric_heap>(
-      *bootstrap_, heddle::heap_options{
-                       .heap_bytes = environment_.heap_size,
-                       .internal_bytes = internal_bytes,
-                       .check = environment_.check,
-                       .timeout = std::chrono::duration<double>(environment_.timeout),
-                       .init_timeout = std::chrono::duration<double>(environment_.init_timeout)});
-  device_ = heddle::exec::create_host_device();
-  team_places_ =
-      std::make_unique<heddle::team_memory_pool>(heap_->base(), environment_.max_teams, n_pes(),
-                                                 give_back_pages);
+      *bootstrap_,
+      heddle::heap_options{
+          .heap_bytes = environment_.heap_size,
+          .internal_bytes = internal_bytes,
+          .check = environment_.check,
+          .timeout = std::chrono::duration<double>(environment_.timeout),
+          .init_timeout = std::chrono::duration<double>(environment_.init_timeout)},
+      device_->heap_memory());
+  const auto places_in = [&](heddle::heap_memory& memory) {
+    return std::make_unique<heddle::team_memory_pool>(memory, environment_.max_teams, n_pes());
+  };
+  team_places_ = places_in(control_ ? *control_ : heap_->memory());
+  if (control_) kernel_places_ = places_in(heap_->memory());
   const auto neighbours = pes_of_my_host(*bootstrap_);
   cache_bytes_ = heddle::last_cache_bytes();
   const bool oversubscribed =
@@ -84,13 +81,24 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
                     heddle::format_bytes(environment_.heap_size));
 }
 
+/// Host memory for what kernels and the hosts of all PEs see together.
+void heddle_runtime::make_control_memory(std::size_t bytes, heddle::deadline until) {
+  constexpr std::size_t huge_page = std::size_t{2} << 20;
+  const std::size_t stride = (bytes + huge_page - 1) / huge_page * huge_page;
+  control_ = heddle::make_host_heap_memory(*bootstrap_, bytes, stride, until);
+  for (int pe = 0; pe < n_pes(); ++pe)
+    if (control_->slot_of(pe) >= 0)
+      device_->share(control_->slot(control_->slot_of(pe)),
+                     heddle::team_memory_pool::control_bytes());
+}
+
 heddle_runtime::~heddle_runtime() {
   if (bootstrap_) bootstrap_->on_lost({});
 }
 
 void heddle_runtime::barrier() {
-  if (world_->ref().has_remote()) return bootstrap_->barrier(wait_deadline());
-  if (world_->ref().barrier(heddle::thread_group{}, heddle::team_memory::host_barrier) !=
+  if (world_->host_ref().has_remote()) return bootstrap_->barrier(wait_deadline());
+  if (world_->host_ref().barrier(heddle::thread_group{}, heddle::team_memory::host_barrier) !=
       heddle::wait_status::ok)
     world_->check();
 }
@@ -116,7 +124,11 @@ void heddle_runtime::remove_team(heddle_team* team) {
 std::uint64_t heddle_runtime::free_team_places() {
   std::erase_if(left_teams_, [&](const auto& team) {
     const bool free = team->all_have_left();
-    if (free) team_places_->give_back(team->place());
+    if (free) {
+      if (kernel_places_) kernel_places_->give_back(team->place());
+      team_places_->give_back(team->place());
+      *team_places_->control(team->place()) = {};
+    }
     return free;
   });
   return team_places_->free_places();
@@ -124,7 +136,7 @@ std::uint64_t heddle_runtime::free_team_places() {
 
 heddle_stream* heddle_runtime::create_stream() {
   std::lock_guard lock(mutex_);
-  return streams_.emplace_back(new heddle_stream(*this, device_->create_stream())).get();
+  return streams_.emplace_back(new heddle_stream(*this, device().create_stream())).get();
 }
 
 void heddle_runtime::destroy_stream(heddle_stream* stream) {
@@ -146,7 +158,7 @@ void heddle_runtime::drain(const std::vector<heddle::exec::stream*>& queues) {
   std::vector<std::shared_ptr<heddle::exec::event>> ends;
   for (const auto& stream : streams_)
     if (std::find(queues.begin(), queues.end(), stream->queue.get()) != queues.end())
-      stream->queue->record(ends.emplace_back(device_->create_event()));
+      stream->queue->record(ends.emplace_back(device().create_event()));
   for (const auto& end : ends) end->synchronize();
 }
 

@@ -13,6 +13,7 @@
 #include "bootstrap/bootstrap.hpp"
 #include "device/device.hpp"
 #include "host/live_handle.hpp"
+#include "host/pe_device.hpp"
 #include "host/team.hpp"
 #include "host/team_memory_pool.hpp"
 #include "support/environment.hpp"
@@ -45,8 +46,17 @@ struct heddle_runtime : heddle::live_handle {
   [[nodiscard]] const heddle::environment& environment() const { return environment_; }
   [[nodiscard]] heddle::bootstrap& bootstrap() const { return *bootstrap_; }
   [[nodiscard]] heddle::symmetric_heap& heap() const { return *heap_; }
-  [[nodiscard]] heddle::exec::device& device() const { return *device_; }
+  [[nodiscard]] heddle::pe_device& place() const { return *device_; }
+  [[nodiscard]] heddle::exec::device& device() const { return device_->executor(); }
+  /// Where teams meet on the host: in this arena, which is the heaps' own on the host device.
+  [[nodiscard]] const heddle::heap_memory& control() const {
+    return control_ ? *control_ : heap_->memory();
+  }
   [[nodiscard]] heddle::team_memory_pool& team_places() { return *team_places_; }
+  /// Where their kernels do: the same places, in the heap.
+  [[nodiscard]] heddle::team_memory_pool& kernel_places() {
+    return kernel_places_ ? *kernel_places_ : *team_places_;
+  }
   [[nodiscard]] heddle_team& world() { return *world_; }
   [[nodiscard]] heddle_team& node() { return *node_; }
   /// Of the last cache of this machine.
@@ -72,7 +82,7 @@ struct heddle_runtime : heddle::live_handle {
   /// The queue of a handle; NULL is the default stream.
   [[nodiscard]] heddle::exec::stream& queue(heddle_stream_t stream) const {
     return stream ? *heddle::required(stream, "a call on a stream", "stream").queue
-                  : device_->default_stream();
+                  : device().default_stream();
   }
   /// Waits for the work that is now on those of `queues` that are still there.
   void drain(const std::vector<heddle::exec::stream*>& queues);
@@ -89,13 +99,16 @@ struct heddle_runtime : heddle::live_handle {
   void leave_in_disorder(const std::string& reason);
 
  private:
+  void make_control_memory(std::size_t bytes, heddle::deadline until);
   void pe_lost(int pe, std::string_view reason);
 
   heddle::environment environment_;
   std::unique_ptr<heddle::bootstrap> bootstrap_;
+  std::unique_ptr<heddle::pe_device> device_;
+  std::unique_ptr<heddle::heap_memory> control_;  ///< beside a heap that is not host memory
   std::unique_ptr<heddle::symmetric_heap> heap_;
-  std::unique_ptr<heddle::exec::device> device_;
   std::unique_ptr<heddle::team_memory_pool> team_places_;
+  std::unique_ptr<heddle::team_memory_pool> kernel_places_;  ///< where the heap has its own
   std::size_t cache_bytes_ = 0;
   std::uint32_t spin_ = 0;
 

@@ -20,38 +20,56 @@ using heddle::throw_error;
 
 namespace {
 
+std::vector<std::int32_t> slots_of(const heddle_runtime& runtime,
+                                   const std::vector<int>& world_pes) {
+  std::vector<std::int32_t> slots;
+  for (int pe : world_pes) slots.push_back(runtime.heap().slot_of(pe));
+  return slots;
+}
+
+/// Slots at equal distances need no table: that distance; 0 if they are not.
+int slot_step(const std::vector<std::int32_t>& slots) {
+  const int step = slots.size() > 1 ? slots[1] - slots[0] : 1;
+  for (std::size_t i = 0; i < slots.size(); ++i)
+    if (slots[i] < 0 || slots[i] != slots[0] + static_cast<int>(i) * step) return 0;
+  return step;
+}
+
+/// A team_ref whose words are in that memory and pool; `slots` is where its readers see them.
 heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& world_pes, int place,
-                           std::vector<std::int32_t>& slots) {
-  const auto& heap = runtime.heap();
-  for (int pe : world_pes) slots.push_back(heap.slot_of(pe));
+                           int step, const std::int32_t* slots, const heddle::heap_memory& memory,
+                           const heddle::team_memory_pool& pool) {
   const auto me =
       std::find(world_pes.begin(), world_pes.end(), runtime.my_pe()) - world_pes.begin();
-
-  // Slots at equal distances need no table.
-  const bool several = slots.size() > 1;
-  const std::int64_t step = several ? slots[1] - slots[0] : 1;
-  bool regular = true;
-  for (std::size_t i = 0; i < slots.size(); ++i)
-    regular &= slots[i] >= 0 && slots[i] == slots[0] + static_cast<std::int64_t>(i) * step;
-  const auto stride = static_cast<std::int64_t>(heap.stride());
-  auto& pool = runtime.team_places();
   return heddle::team_ref_builder::build(
       {.my_pe = static_cast<int>(me),
        .n_pes = static_cast<int>(world_pes.size()),
-       .my_slot = heap.my_slot(),
-       .slot_step = regular ? static_cast<int>(step) : 0,
-       .slot_stride = stride,
-       .slots = regular ? nullptr : slots.data(),
-       .heap = reinterpret_cast<heddle::byte*>(heap.base()),
-       .heap_bytes = heap.stride(),
+       .my_slot = memory.my_slot(),
+       .slot_step = step,
+       .slot_stride = static_cast<std::int64_t>(memory.stride()),
+       .slots = step ? nullptr : slots,
+       .heap = reinterpret_cast<heddle::byte*>(memory.base()),
+       .heap_bytes = memory.stride(),
        .memory = pool.words(place),
        .scratch = reinterpret_cast<heddle::byte*>(pool.scratch(place)),
-       .control = pool.control(place),
-       .control_stride = stride,
+       .control = runtime.team_places().control(place),
+       .control_stride = static_cast<std::int64_t>(runtime.control().stride()),
        .timeout_ns = static_cast<std::uint64_t>(runtime.environment().timeout * 1e9),
        .spin = runtime.spin(),
        .flag_period =
            static_cast<std::uint32_t>((std::uint64_t{1} << runtime.environment().epoch_bits) - 1)});
+}
+
+/// The slots in memory of the device, where its kernels need a table and cannot read the host's.
+std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> copy_for_kernels(
+    heddle_runtime& runtime, const std::vector<std::int32_t>& slots) {
+  if (runtime.place().is_host() || slot_step(slots)) return nullptr;
+  const std::size_t bytes = slots.size() * sizeof slots[0];
+  std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> copy(
+      static_cast<std::int32_t*>(runtime.device().allocate(bytes)),
+      [&runtime](std::int32_t* table) { runtime.device().free(table); });
+  runtime.place().copy(copy.get(), slots.data(), bytes);
+  return copy;
 }
 
 }  // namespace
@@ -63,7 +81,13 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
       name_(std::move(name)),
       world_pes_(std::move(world_pes)),
       place_(place),
-      args_{.team = build_ref(runtime, world_pes_, place, slots_),
+      slots_(slots_of(runtime, world_pes_)),
+      kernel_slots_(copy_for_kernels(runtime, slots_)),
+      host_ref_(build_ref(runtime, world_pes_, place, slot_step(slots_), slots_.data(),
+                          runtime.control(), runtime.team_places())),
+      args_{.team = build_ref(runtime, world_pes_, place, slot_step(slots_),
+                              kernel_slots_ ? kernel_slots_.get() : slots_.data(),
+                              runtime.heap().memory(), runtime.kernel_places()),
             .topology = {},
             .input = nullptr,
             .output = nullptr,
@@ -78,15 +102,25 @@ int heddle_team::index_of(int world_pe) const {
   return found == world_pes_.end() ? -1 : static_cast<int>(found - world_pes_.begin());
 }
 
+void* heddle_team::address_at(const void* symmetric, int pe) const {
+  return runtime_.heap().ptr(symmetric, world_pes_[static_cast<std::size_t>(pe)]);
+}
+
 void heddle_team::require_reachable(const char* function) const {
-  if (!ref().has_remote()) return;
+  if (!host_ref().has_remote()) return;
   const auto remote = std::find(slots_.begin(), slots_.end(), -1) - slots_.begin();
+  const auto& bootstrap = runtime_.bootstrap();
+  const int world_pe = world_pes_[static_cast<std::size_t>(remote)];
+  if (bootstrap.host_of(world_pe) == bootstrap.host_of(bootstrap.rank()))
+    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                "{}: the GPU of PE {} of team {} cannot be reached from this PE's (no peer access "
+                "between them); use devices that can, or a team without it",
+                function, remote, name_);
   throw_error(
       HEDDLE_ERROR_NOT_SUPPORTED,
       "{}: PE {} of team {} is on another host ({}), and heddle has no network transport yet; use "
       "the node team",
-      function, remote, name_,
-      runtime_.bootstrap().host_of(world_pes_[static_cast<std::size_t>(remote)]));
+      function, remote, name_, bootstrap.host_of(world_pe));
 }
 
 void heddle_team::throw_failure() const { throw heddle::failure_of(*this); }
@@ -103,7 +137,7 @@ void heddle_team::abort(abort_code code, const std::string& reason) {
 
 std::string heddle_team::abort_text(int pe) const {
   if (pe < 0) return "";
-  const auto& text = ref().ptr(&runtime_.team_places().mail_slots(place_)[pe], pe)->abort_text;
+  const auto& text = host_ref().ptr(&runtime_.team_places().mail_slots(place_)[pe], pe)->abort_text;
   return {text.data(), strnlen(text.data(), text.size())};
 }
 
@@ -129,7 +163,7 @@ void heddle_team::mark_last_collective(heddle::exec::stream& queue) {
 }
 
 void heddle_team::meet() const {
-  if (ref().barrier(heddle::thread_group{}, heddle::team_memory::exchange_barrier) !=
+  if (host_ref().barrier(heddle::thread_group{}, heddle::team_memory::exchange_barrier) !=
       heddle::wait_status::ok)
     throw_failure();
 }
@@ -139,7 +173,7 @@ std::vector<heddle_team::words> heddle_team::exchange(const words& mine) const {
   auto* slots = runtime_.team_places().mail_slots(place_);
   const heddle::thread_group thread;
   for (int pe = 0; pe < n_pes(); ++pe)
-    ref().put(thread, slots[my_pe()].words.data(), mine.data(), mine.size(), pe);
+    host_ref().put(thread, slots[my_pe()].words.data(), mine.data(), mine.size(), pe);
   meet();
   std::vector<words> all;
   for (int pe = 0; pe < n_pes(); ++pe) all.push_back(slots[pe].words);

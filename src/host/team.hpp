@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <heddle/device/coll/all_reduce.hpp>
 #include <memory>
 #include <string>
@@ -36,8 +37,13 @@ struct heddle_team : heddle::live_handle {
   [[nodiscard]] const std::vector<int>& world_pes() const { return world_pes_; }
   /// The index of a PE of the world; -1 if it is not a member.
   [[nodiscard]] int index_of(int world_pe) const;
+  /// For kernels: its words are in the heap.
   [[nodiscard]] const heddle::team_ref& ref() const { return args_.team; }
+  /// For host threads: its words are in host memory, which is where ref's are on the host device.
+  [[nodiscard]] const heddle::team_ref& host_ref() const { return host_ref_; }
 
+  /// Where this process and its device reach `pe`'s copy of an object of the heap.
+  [[nodiscard]] void* address_at(const void* symmetric, int pe) const;
   /// Throws HEDDLE_ERROR_NOT_SUPPORTED, naming a PE, unless this process can reach every member.
   void require_reachable(const char* function) const;
 
@@ -116,8 +122,11 @@ struct heddle_team : heddle::live_handle {
   heddle::exec::stream* last_queue_ = nullptr;  ///< has the last collective; null: it is complete
   std::shared_ptr<heddle::exec::event> last_collective_;
   std::vector<heddle::exec::stream*> queues_;  ///< on which it was used; some may be gone
-  std::vector<std::int32_t> slots_;            ///< of the arena, where no stride tells them
-  heddle::all_reduce_args args_;               ///< with the team's constant parts
+  const std::vector<std::int32_t> slots_;      ///< of the arena, by member
+  /// The same in memory of the device, where kernels need them and cannot read the host's.
+  const std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> kernel_slots_;
+  const heddle::team_ref host_ref_;
+  heddle::all_reduce_args args_;  ///< with the team's constant parts
   /// By type, operation and the power of two that holds the bytes.
   std::array<std::array<std::array<cached_kernel, 65>, num_ops>, num_types> kernels_{};
 };

@@ -64,7 +64,8 @@ heddle::plan_question heddle_team::question(std::size_t bytes) const {
   const auto& settings = runtime_.environment();
   return {.bytes = bytes,
           .n_pes = n_pes(),
-          .all_mapped = !ref().has_remote(),
+          .on_cuda = !runtime_.place().is_host(),
+          .all_mapped = !host_ref().has_remote(),
           .cache_bytes = runtime_.cache_bytes(),
           .forced_algorithm = heddle::parse_algorithm(settings.algo),
           .forced_protocol = heddle::parse_protocol(settings.proto),
@@ -120,12 +121,14 @@ void heddle_team::all_reduce(const void* input, void* output, std::size_t count,
   args_.count = count;
   args_.stores =
       kernel.plan.streaming ? heddle::detail::stores::streaming : heddle::detail::stores::cached;
-  if (stream == nullptr && !last_queue_ && kernel.plan.channels == 1 && kernel.plan.threads == 1) {
+  const bool on_host = runtime_.place().is_host();
+  if (on_host && stream == nullptr && !last_queue_ && kernel.plan.channels == 1 &&
+      kernel.plan.threads == 1) {
     kernel.kernel.on_host(&args_, &heddle::one_thread_block);
     return check();
   }
   enqueue_collective(runtime_.queue(stream), [&](heddle::exec::stream& queue) {
     queue.launch({kernel.plan.channels, kernel.plan.threads}, kernel.kernel, &args_, sizeof args_);
-    queue.enqueue([this] { check(); });
+    if (on_host) queue.enqueue([this] { check(); });
   });
 }

@@ -3,9 +3,6 @@
 
 #include "host/team_memory_pool.hpp"
 
-#include <cstring>
-#include <utility>
-
 namespace heddle {
 
 namespace {
@@ -25,10 +22,8 @@ std::size_t bytes_per_place(int world_size) {
 
 }  // namespace
 
-team_memory_pool::team_memory_pool(std::byte* region, int places, int world_size,
-                                   clear_function clear)
-    : region_(region),
-      clear_(std::move(clear)),
+team_memory_pool::team_memory_pool(heap_memory& memory, int places, int world_size)
+    : memory_(memory),
       world_size_(world_size),
       bytes_per_place_(bytes_per_place(world_size)),
       free_(places == max_places ? ~std::uint64_t{0} : (std::uint64_t{1} << places) - 1) {}
@@ -42,16 +37,15 @@ std::size_t team_memory_pool::bytes_needed(int places, int world_size) {
 }
 
 void team_memory_pool::give_back(int place) {
-  clear_(start(place), bytes_per_place_);
-  std::memset(control(place), 0, sizeof(team_control));
+  memory_.empty(start(place), bytes_per_place_);
   free_ |= std::uint64_t{1} << place;
 }
 
 std::byte* team_memory_pool::start(int place) const {
-  return region_ + control_bytes() + static_cast<std::size_t>(place) * bytes_per_place_;
+  return memory_.base() + control_bytes() + static_cast<std::size_t>(place) * bytes_per_place_;
 }
 team_control* team_memory_pool::control(int place) const {
-  return reinterpret_cast<team_control*>(region_) + place;
+  return reinterpret_cast<team_control*>(memory_.base()) + place;
 }
 team_memory* team_memory_pool::words(int place) const {
   return reinterpret_cast<team_memory*>(start(place));

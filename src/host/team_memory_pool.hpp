@@ -5,9 +5,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <heddle/device/coll/scratch.hpp>
 #include <heddle/device/team_memory.hpp>
+
+#include "symmetric_heap/heap_memory.hpp"
 
 namespace heddle {
 
@@ -26,10 +27,8 @@ class team_memory_pool {
     std::uint64_t has_left;            ///< not 0: it uses the team's place no more
   };
 
-  /// Makes bytes of the region zero again.
-  using clear_function = std::function<void(void* start, std::size_t bytes)>;
-
-  team_memory_pool(std::byte* region, int places, int world_size, clear_function clear);
+  /// In the front of this PE's heap of that memory, which has bytes_needed() and outlives it.
+  team_memory_pool(heap_memory& memory, int places, int world_size);
 
   [[nodiscard]] static std::size_t bytes_needed(int places, int world_size);
   /// At the front of the region: what kernels of every device see.
@@ -38,7 +37,8 @@ class team_memory_pool {
   /// A bit for each place that this PE has free.
   [[nodiscard]] std::uint64_t free_places() const { return free_; }
   void take(int place) { free_ &= ~(std::uint64_t{1} << place); }
-  /// Makes the place zero and free again. No member of the team that had it writes to it any more.
+  /// Makes the place zero, but for its control words, and free again. No member of the team that
+  /// had it writes to it any more.
   void give_back(int place);
 
   [[nodiscard]] team_control* control(int place) const;
@@ -49,8 +49,7 @@ class team_memory_pool {
  private:
   [[nodiscard]] std::byte* start(int place) const;
 
-  std::byte* region_;
-  clear_function clear_;
+  heap_memory& memory_;
   int world_size_;
   std::size_t bytes_per_place_;
   std::uint64_t free_;

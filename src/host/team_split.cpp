@@ -89,8 +89,8 @@ void heddle_team::retire() {
                 "heddle_team_destroy: team {} belongs to the runtime and goes with it", name_);
   runtime_.drain(queues_);
   auto* mail = runtime_.team_places().mail_slots(place_);
-  for (int pe = 0; pe < n_pes(); ++pe) ref().p(&mail[my_pe()].has_left, std::uint64_t{1}, pe);
-  met_at_the_end_ = ref().barrier(heddle::thread_group{}, heddle::team_memory::host_barrier) ==
+  for (int pe = 0; pe < n_pes(); ++pe) host_ref().p(&mail[my_pe()].has_left, std::uint64_t{1}, pe);
+  met_at_the_end_ = host_ref().barrier(heddle::thread_group{}, heddle::team_memory::host_barrier) ==
                     heddle::wait_status::ok;
 }
 

@@ -98,6 +98,17 @@ parser heap_size() {
   };
 }
 
+parser device() {
+  return [](environment& into, std::string_view value) -> std::string {
+    constexpr std::string_view numbered = "cuda:";
+    const bool has_number =
+        value.starts_with(numbered) && parse_number<unsigned>(value.substr(numbered.size()));
+    if (value != "host" && value != "cuda" && !has_number) return "host, cuda or cuda:N";
+    into.device = value;
+    return {};
+  };
+}
+
 const std::vector<variable>& variables() {
   static const std::vector<variable> table = {
       {"HEDDLE_ALGO", "",
@@ -118,6 +129,11 @@ const std::vector<variable>& variables() {
        "Subsystems whose INFO and TRACE are logged: ALL, or names as INIT,COLL; ^ in front "
        "excludes them",
        text(&environment::debug_subsys)},
+      {"HEDDLE_DEVICE", "host",
+       "What runs kernels and has the heap: host, cuda (the PEs of a host take its GPUs in turn) "
+       "or "
+       "cuda:N",
+       device()},
       {"HEDDLE_EPOCH_BITS", "32",
        "Width of the flags of the LL protocol, 8 to 32: for tests of their wrap",
        integer(&environment::epoch_bits, 8, 32)},

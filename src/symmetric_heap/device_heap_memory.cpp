@@ -145,9 +145,10 @@ unique_fd device_heap_memory::make_piece(piece& piece) const {
     const auto [free, total] = device_.memory();
     throw_error(HEDDLE_ERROR_OUT_OF_MEMORY,
                 "the heap on device cuda:{} ({}) has {} and cannot grow by {}: the device has {} "
-                "free of {}",
+                "free of {}{}",
                 device_.ordinal(), device_.name(), format_bytes(size()), format_bytes(piece.bytes),
-                format_bytes(free), format_bytes(total));
+                format_bytes(free), format_bytes(total),
+                size() == 0 ? "; HEDDLE_MAX_TEAMS sets how much teams take at the start" : "");
   }
   gpu::check(driver, made, "asking device cuda:{} for {} of memory", device_.ordinal(),
              format_bytes(piece.bytes));
@@ -210,6 +211,8 @@ void device_heap_memory::zero(std::byte* at, std::size_t bytes, std::size_t) {
   // New memory of a device holds what was there before.
   device_.clear(at, bytes);
 }
+
+void device_heap_memory::empty(std::byte* at, std::size_t bytes) { device_.clear(at, bytes); }
 
 void device_heap_memory::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   device_.copy(to, from, bytes);

@@ -40,6 +40,8 @@ class heap_memory {
 
   /// Makes bytes of this PE's heap zero that were there at size `known`; what grew since is new.
   virtual void zero(std::byte* at, std::size_t bytes, std::size_t known) = 0;
+  /// Makes whole pages of this PE's heap zero, and gives their memory back where that can be.
+  virtual void empty(std::byte* at, std::size_t bytes) = 0;
   /// Copies within this PE's heap, apart.
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
 

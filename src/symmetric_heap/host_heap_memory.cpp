@@ -77,6 +77,11 @@ void host_heap_memory::zero(std::byte* at, std::size_t bytes, std::size_t known)
   if (offset < known) std::memset(at, 0, std::min(bytes, known - offset));
 }
 
+void host_heap_memory::empty(std::byte* at, std::size_t bytes) {
+  if (::madvise(at, bytes, MADV_REMOVE) != 0)
+    throw_system_error(errno, "giving back {} bytes of the heap (MADV_REMOVE)", bytes);
+}
+
 void host_heap_memory::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
   std::memcpy(to, from, bytes);
 }

@@ -22,6 +22,7 @@ class host_heap_memory final : public heap_memory {
 
   void grow_to(std::size_t bytes) override;
   void zero(std::byte* at, std::size_t bytes, std::size_t known) override;
+  void empty(std::byte* at, std::size_t bytes) override;
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override;
 
   [[nodiscard]] std::size_t registration_unit() const override;

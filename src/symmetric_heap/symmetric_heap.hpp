@@ -91,6 +91,7 @@ class symmetric_heap {
     return const_cast<void*>(translate(static_cast<const void*>(address), bytes));
   }
 
+  [[nodiscard]] heap_memory& memory() const { return *memory_; }
   [[nodiscard]] std::size_t bytes_backed() const { return memory_->size(); }
 
  private:

@@ -72,6 +72,7 @@ struct state {
   std::map<std::string, planned_failure> failures;
   std::map<CUevent, std::unique_ptr<event_state>> events;
   std::map<CUdeviceptr, std::unique_ptr<std::byte[]>> pool;
+  std::map<void*, std::size_t> host_memory;
   bool capturing = false;
 };
 
@@ -167,6 +168,21 @@ class side {
         },
         [&](std::byte* host) { std::memcpy(host, from, bytes); });
   }
+  void fill(std::byte value, std::size_t bytes) const {
+    std::vector<std::byte> part;
+    each(
+        0, bytes,
+        [&](const mapping& to, std::size_t at, std::size_t size) {
+          // Zero is what a hole reads as, and quicker.
+          if (value == std::byte{0} &&
+              ::fallocate(to.memory->file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                          static_cast<off_t>(at), static_cast<off_t>(size)) == 0)
+            return;
+          part.assign(size, value);
+          (void)!::pwrite(to.memory->file.get(), part.data(), size, static_cast<off_t>(at));
+        },
+        [&](std::byte* host) { std::memset(host, std::to_integer<int>(value), bytes); });
+  }
   bool valid = true;
 
  private:
@@ -237,6 +253,8 @@ CUresult device_get_attribute(int* value, CUdevice_attribute attribute, CUdevice
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
       return *value = now->layout.maps_memory ? 1 : 0, CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
+      return *value = 1, CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
       return *value = now->layout.multiprocessors, CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
@@ -334,9 +352,9 @@ CUresult mem_create(CUmemGenericAllocationHandle* handle, std::size_t bytes,
   unique_fd file(::memfd_create(fmt::format("host-gpu-{}", device.ordinal).c_str(), MFD_CLOEXEC));
   if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  // Device memory holds what was there before.
-  const std::vector<std::byte> rubbish(std::size_t{1} << 16, std::byte{0xa5});
-  for (std::size_t at = 0; at < bytes; at += rubbish.size())
+  // Device memory holds what was there before: some of it here, for speed.
+  const std::vector<std::byte> rubbish(4096, std::byte{0xa5});
+  for (std::size_t at = 0; at < bytes; at += std::size_t{1} << 16)
     (void)!::pwrite(file.get(), rubbish.data(), rubbish.size(), static_cast<off_t>(at));
   auto made = std::make_shared<allocation>(std::move(file), bytes, device.ordinal, &device.taken);
   made->exports = properties->requestedHandleTypes;
@@ -433,6 +451,19 @@ CUresult mem_import_from_shareable_handle(CUmemGenericAllocationHandle* handle, 
   return CUDA_SUCCESS;
 }
 
+CUresult mem_host_register(void* start, std::size_t bytes, unsigned) {
+  call entered("cuMemHostRegister");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  return now->host_memory.emplace(start, bytes).second ? CUDA_SUCCESS
+                                                       : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+}
+CUresult mem_host_unregister(void* start) {
+  call entered("cuMemHostUnregister");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  return now->host_memory.erase(start) == 1 ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+}
+
 CUresult stream_create(CUstream* stream, unsigned) {
   call entered("cuStreamCreate");
   if (entered.result != CUDA_SUCCESS) return entered.result;
@@ -472,9 +503,7 @@ CUresult memset_d8_async(CUdeviceptr to, unsigned char value, std::size_t bytes,
   if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
   const side target(to, bytes, true);
   if (!target.valid) return CUDA_ERROR_INVALID_VALUE;
-  const std::vector<std::byte> part(std::min(bytes, std::size_t{1} << 20), std::byte{value});
-  for (std::size_t at = 0; at < bytes; at += part.size())
-    target.write(part.data(), at, std::min(part.size(), bytes - at));
+  target.fill(std::byte{value}, bytes);
   return CUDA_SUCCESS;
 }
 
@@ -579,6 +608,8 @@ const driver table = {
     .mem_set_access = mem_set_access,
     .mem_export_to_shareable_handle = mem_export_to_shareable_handle,
     .mem_import_from_shareable_handle = mem_import_from_shareable_handle,
+    .mem_host_register = mem_host_register,
+    .mem_host_unregister = mem_host_unregister,
     .stream_create = stream_create,
     .stream_destroy = stream_destroy,
     .stream_synchronize = stream_synchronize,
@@ -630,6 +661,7 @@ usage in_use() {
   used.reservations = now->reservations.size();
   used.events = now->events.size();
   used.pool_blocks = now->pool.size();
+  used.shared_host_ranges = now->host_memory.size();
   for (const auto& device : now->devices) {
     used.contexts += device->contexts;
     used.streams += device->streams;

@@ -47,6 +47,7 @@ struct usage {
   std::size_t contexts = 0;
   std::size_t streams = 0;
   std::size_t events = 0;
+  std::size_t shared_host_ranges = 0;
   std::size_t pool_blocks = 0;  ///< of cuMemAllocAsync
   std::size_t bytes = 0;        ///< of device memory that was created here
   bool operator==(const usage&) const = default;

@@ -42,7 +42,7 @@ exec::kernel compiled() {
 TEST_CASE("streams copy, run host functions in order, and tell what those threw") {
   const auto& driver = host_driver::start({});
   {
-    const gpu::gpu gpu(driver, 0);
+    const auto gpu = std::make_shared<const gpu::gpu>(driver, 0);
     const auto device = exec::create_cuda_device(gpu, 1);
     CHECK(device->name() == "cuda:0");
     const auto stream = device->create_stream();
@@ -74,7 +74,7 @@ TEST_CASE("streams copy, run host functions in order, and tell what those threw"
 TEST_CASE("events order streams and tell the time between them") {
   const auto& driver = host_driver::start({});
   {
-    const gpu::gpu gpu(driver, 0);
+    const auto gpu = std::make_shared<const gpu::gpu>(driver, 0);
     const auto device = exec::create_cuda_device(gpu, 1);
     const auto stream = device->create_stream();
     const auto start = device->create_event();
@@ -95,7 +95,7 @@ TEST_CASE("events order streams and tell the time between them") {
 
 TEST_CASE("a grid that cannot all be resident is refused, with the room that there is") {
   const auto& driver = host_driver::start({.multiprocessors = 6, .blocks_on_each = 2});
-  const gpu::gpu gpu(driver, 0);
+  const auto gpu = std::make_shared<const gpu::gpu>(driver, 0);
   const auto launch = [&](int pes, int grid, int block) {
     const auto device = exec::create_cuda_device(gpu, pes);
     device->default_stream().launch({grid, block}, compiled(), nullptr, 0);
@@ -115,7 +115,7 @@ TEST_CASE("a grid that cannot all be resident is refused, with the room that the
 
 TEST_CASE("what a graph cannot capture is refused") {
   const auto& driver = host_driver::start({});
-  const gpu::gpu gpu(driver, 0);
+  const auto gpu = std::make_shared<const gpu::gpu>(driver, 0);
   const auto device = exec::create_cuda_device(gpu, 1);
   host_driver::capture(true);
   check_error([&] { device->default_stream().enqueue([] {}); }, HEDDLE_ERROR_INVALID_USAGE,
@@ -124,7 +124,7 @@ TEST_CASE("what a graph cannot capture is refused") {
 
 TEST_CASE("a device's failures are told with what was asked") {
   const auto& driver = host_driver::start({.memory = 1 << 20});
-  const gpu::gpu gpu(driver, 0);
+  const auto gpu = std::make_shared<const gpu::gpu>(driver, 0);
   const auto device = exec::create_cuda_device(gpu, 1);
   check_error([&] { (void)device->allocate(2 << 20); }, HEDDLE_ERROR_OUT_OF_MEMORY,
               "no 2097152 bytes of memory: it has 1 MiB free");

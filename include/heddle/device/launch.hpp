@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <heddle/device/group.hpp>
+#include <heddle/device/impl/kernel_forms.hpp>
 #include <heddle/heddle.hpp>
 
 namespace heddle {
@@ -41,29 +41,6 @@ struct kernel_call {
     kernel(block, taken...);
   }
 };
-
-#if defined(__CUDACC__)
-template <class Call>
-__global__ void run_call(const __grid_constant__ Call call) {
-  call(cuda_block{});
-}
-#endif
-
-template <class Call>
-heddle_kernel_t forms_of() {
-  heddle_kernel_t forms{};
-  forms.on_host = [](const void* call, const void* block) {
-    (*static_cast<const Call*>(call))(*static_cast<const host_block*>(block));
-  };
-#if defined(__CUDACC__)
-  forms.on_cuda = []() -> void* {
-    cudaKernel_t found = nullptr;
-    const auto* symbol = reinterpret_cast<const void*>(&run_call<Call>);
-    return cudaGetKernel(&found, symbol) == cudaSuccess ? found : nullptr;
-  };
-#endif
-  return forms;
-}
 
 }  // namespace detail
 

@@ -4,6 +4,7 @@
 
 #include <mutex>
 #include <unordered_set>
+#include <utility>
 
 #include "device/cuda/cuda_stream.hpp"
 #include "support/environment.hpp"
@@ -14,10 +15,11 @@ namespace {
 
 class cuda_device final : public device {
  public:
-  cuda_device(const gpu::gpu& gpu, int pes)
-      : gpu_(gpu),
-        capacity_{gpu.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), pes},
-        default_stream_(gpu, capacity_, nullptr) {}
+  cuda_device(std::shared_ptr<const gpu::gpu> gpu, int pes)
+      : shared_(std::move(gpu)),
+        gpu_(*shared_),
+        capacity_{gpu_.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), pes},
+        default_stream_(shared_, capacity_, nullptr) {}
   ~cuda_device() override {
     for (void* memory : memory_) release(memory);
   }
@@ -65,10 +67,10 @@ class cuda_device final : public device {
 
   [[nodiscard]] stream& default_stream() override { return default_stream_; }
   [[nodiscard]] std::unique_ptr<stream> create_stream() override {
-    return std::make_unique<cuda_stream>(gpu_, capacity_);
+    return std::make_unique<cuda_stream>(shared_, capacity_);
   }
   [[nodiscard]] std::shared_ptr<event> create_event() override {
-    return std::make_shared<cuda_event>(gpu_);
+    return std::make_shared<cuda_event>(shared_);
   }
 
  private:
@@ -78,6 +80,7 @@ class cuda_device final : public device {
     return driver().mem_free_async(reinterpret_cast<CUdeviceptr>(memory), gpu_.own_stream());
   }
 
+  const std::shared_ptr<const gpu::gpu> shared_;
   const gpu::gpu& gpu_;
   const cuda_stream::capacity capacity_;
   cuda_stream default_stream_;
@@ -87,8 +90,8 @@ class cuda_device final : public device {
 
 }  // namespace
 
-std::unique_ptr<device> create_cuda_device(const gpu::gpu& gpu, int pes) {
-  return std::make_unique<cuda_device>(gpu, pes);
+std::unique_ptr<device> create_cuda_device(std::shared_ptr<const gpu::gpu> gpu, int pes) {
+  return std::make_unique<cuda_device>(std::move(gpu), pes);
 }
 
 }  // namespace heddle::exec

@@ -10,10 +10,10 @@
 namespace heddle::exec {
 
 /// A GPU as a device of one PE. `pes` PEs have it in common, and kernels of all of them may have to
-/// be resident at once: a launch gets its part of the multiprocessors. The gpu outlives it.
+/// be resident at once: a launch gets its part of the multiprocessors.
 ///
 /// No call waits for other streams of the program, on which another PE's kernel may be waiting for
 /// this one. The default stream is CUDA's legacy default stream.
-std::unique_ptr<device> create_cuda_device(const gpu::gpu& gpu, int pes);
+std::unique_ptr<device> create_cuda_device(std::shared_ptr<const gpu::gpu> gpu, int pes);
 
 }  // namespace heddle::exec

@@ -17,10 +17,11 @@ cuda_event& as_cuda(event& event) { return static_cast<cuda_event&>(event); }
 
 }  // namespace
 
-cuda_event::cuda_event(const gpu::gpu& gpu) : gpu_(gpu) {
-  const gpu::gpu::scope current(gpu);
-  gpu::check(gpu.functions(), gpu.functions().event_create(&event_, CU_EVENT_DEFAULT),
-             "making an event on device cuda:{}", gpu.ordinal());
+cuda_event::cuda_event(std::shared_ptr<const gpu::gpu> gpu)
+    : shared_(std::move(gpu)), gpu_(*shared_) {
+  const gpu::gpu::scope current(gpu_);
+  gpu::check(gpu_.functions(), gpu_.functions().event_create(&event_, CU_EVENT_DEFAULT),
+             "making an event on device cuda:{}", gpu_.ordinal());
 }
 
 cuda_event::~cuda_event() { gpu_.functions().event_destroy(event_); }
@@ -61,11 +62,11 @@ struct cuda_stream::host_call {
   }
 };
 
-cuda_stream::cuda_stream(const gpu::gpu& gpu, capacity capacity)
-    : gpu_(gpu), capacity_(capacity), owned_(true) {
-  const gpu::gpu::scope current(gpu);
+cuda_stream::cuda_stream(std::shared_ptr<const gpu::gpu> gpu, capacity capacity)
+    : shared_(std::move(gpu)), gpu_(*shared_), capacity_(capacity), owned_(true) {
+  const gpu::gpu::scope current(gpu_);
   gpu::check(driver(), driver().stream_create(&stream_, CU_STREAM_NON_BLOCKING),
-             "making a stream on device cuda:{}", gpu.ordinal());
+             "making a stream on device cuda:{}", gpu_.ordinal());
 }
 
 cuda_stream::~cuda_stream() {

@@ -5,6 +5,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "device/cuda/gpu.hpp"
 #include "device/device.hpp"
@@ -13,7 +14,7 @@ namespace heddle::exec {
 
 class cuda_event final : public event {
  public:
-  explicit cuda_event(const gpu::gpu& gpu);
+  explicit cuda_event(std::shared_ptr<const gpu::gpu> gpu);
   ~cuda_event() override;
   cuda_event(const cuda_event&) = delete;
   cuda_event& operator=(const cuda_event&) = delete;
@@ -23,6 +24,7 @@ class cuda_event final : public event {
   [[nodiscard]] CUevent handle() const { return event_; }
 
  private:
+  const std::shared_ptr<const gpu::gpu> shared_;  // an event may outlive its runtime
   const gpu::gpu& gpu_;
   CUevent event_ = nullptr;
 };
@@ -35,9 +37,9 @@ class cuda_stream final : public stream {
     int pes;  ///< that share them
   };
 
-  cuda_stream(const gpu::gpu& gpu, capacity capacity);
-  cuda_stream(const gpu::gpu& gpu, capacity capacity, CUstream of_program)
-      : gpu_(gpu), capacity_(capacity), stream_(of_program) {}
+  cuda_stream(std::shared_ptr<const gpu::gpu> gpu, capacity capacity);
+  cuda_stream(std::shared_ptr<const gpu::gpu> gpu, capacity capacity, CUstream of_program)
+      : shared_(std::move(gpu)), gpu_(*shared_), capacity_(capacity), stream_(of_program) {}
   ~cuda_stream() override;
   cuda_stream(const cuda_stream&) = delete;
   cuda_stream& operator=(const cuda_stream&) = delete;
@@ -65,6 +67,7 @@ class cuda_stream final : public stream {
   [[nodiscard]] const gpu::driver& driver() const { return gpu_.functions(); }
   void require_resident(launch_shape shape, CUfunction function) const;
 
+  const std::shared_ptr<const gpu::gpu> shared_;
   const gpu::gpu& gpu_;
   const capacity capacity_;
   CUstream stream_ = nullptr;

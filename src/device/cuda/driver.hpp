@@ -43,6 +43,8 @@ struct driver {
   decltype(&::cuMemSetAccess) mem_set_access = nullptr;
   decltype(&::cuMemExportToShareableHandle) mem_export_to_shareable_handle = nullptr;
   decltype(&::cuMemImportFromShareableHandle) mem_import_from_shareable_handle = nullptr;
+  decltype(&::cuMemHostRegister) mem_host_register = nullptr;
+  decltype(&::cuMemHostUnregister) mem_host_unregister = nullptr;
 
   decltype(&::cuStreamCreate) stream_create = nullptr;
   decltype(&::cuStreamDestroy) stream_destroy = nullptr;
@@ -67,6 +69,9 @@ struct driver {
 /// The driver of this machine, found once; null if there is none that can be used: then `why_not`
 /// says why, and what to do.
 const driver* find_driver(std::string& why_not);
+
+/// For tests: from now on find_driver gives this one. Null: this machine's again.
+void use_driver(const driver* instead);
 
 /// Whether a driver of that version (as cuDriverGetVersion tells it) can run what was compiled with
 /// this toolkit: CUDA keeps that within a major version. An empty text if it can.

@@ -120,6 +120,22 @@ void gpu::clear(void* to, std::size_t bytes) const {
   check(driver_, driver_.stream_synchronize(stream_), "waiting for device cuda:{}", ordinal_);
 }
 
+bool gpu::share_host_memory(void* start, std::size_t bytes) const {
+  const scope current(*this);
+  const CUresult shared = driver_.mem_host_register(
+      start, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
+  if (shared == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) return false;
+  check(driver_, shared, "sharing {} bytes of host memory with device cuda:{}; raise ulimit -l",
+        bytes, ordinal_);
+  return true;
+}
+
+void gpu::unshare_host_memory(void* start) const {
+  const scope current(*this);
+  if (driver_.mem_host_unregister(start) != CUDA_SUCCESS)
+    log::warn(log::subsystem::device, "host memory at {} was not shared any more", start);
+}
+
 CUmemAllocationProp gpu::memory_kind() const {
   CUmemAllocationProp kind{};
   kind.type = CU_MEM_ALLOCATION_TYPE_PINNED;

@@ -55,6 +55,10 @@ class gpu {
   /// streams.
   void copy(void* to, const void* from, std::size_t bytes) const;
   void clear(void* to, std::size_t bytes) const;
+  /// Lets kernels of every device load and store host memory, at its own address. False if another
+  /// has done that.
+  [[nodiscard]] bool share_host_memory(void* start, std::size_t bytes) const;
+  void unshare_host_memory(void* start) const;
 
   /// What physical memory of the heap is: of this device, to be passed as a file descriptor.
   [[nodiscard]] CUmemAllocationProp memory_kind() const;

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include "host/cuda_pe_device.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+
+#include "device/cuda/cuda_device.hpp"
+#include "support/log.hpp"
+#include "support/throw_error.hpp"
+#include "symmetric_heap/device_heap_memory.hpp"
+
+namespace heddle {
+namespace {
+
+class cuda_pe_device final : public pe_device {
+ public:
+  cuda_pe_device(std::shared_ptr<const gpu::gpu> gpu, int pes, double timeout)
+      : pe_device(false),
+        gpu_(std::move(gpu)),
+        timeout_(timeout),
+        executor_(exec::create_cuda_device(gpu_, pes)),
+        own_stream_(executor_->create_stream()) {}
+  ~cuda_pe_device() override {
+    for (void* start : shared_) gpu_->unshare_host_memory(start);
+  }
+
+  [[nodiscard]] exec::device& executor() override { return *executor_; }
+  [[nodiscard]] heap_memory_maker heap_memory() const override {
+    return [this](bootstrap& bootstrap, std::size_t bytes, std::size_t stride, deadline until) {
+      return std::make_unique<device_heap_memory>(
+          bootstrap, *gpu_,
+          device_heap_memory::options{.bytes = bytes,
+                                      .stride = stride,
+                                      .until = until,
+                                      .timeout = std::chrono::duration<double>(timeout_)});
+    };
+  }
+
+  void copy(void* to, const void* from, std::size_t bytes) const override {
+    if (bytes > 0) gpu_->copy(to, from, bytes);
+  }
+  void run(const exec::kernel& kernel, const void* arguments, std::size_t bytes) override {
+    own_stream_->launch({1, 1}, kernel, arguments, bytes);
+    own_stream_->synchronize();
+  }
+  void share(void* start, std::size_t bytes) override {
+    if (!gpu_->attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM))
+      throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                  "device cuda:{} ({}) does not see host memory at the host's addresses, which "
+                  "teams need",
+                  gpu_->ordinal(), gpu_->name());
+    if (gpu_->share_host_memory(start, bytes)) shared_.push_back(start);
+  }
+
+ private:
+  const std::shared_ptr<const gpu::gpu> gpu_;
+  const double timeout_;
+  const std::unique_ptr<exec::device> executor_;
+  const std::unique_ptr<exec::stream> own_stream_;
+  std::vector<void*> shared_;
+};
+
+const gpu::driver& required_driver(const std::string& choice) {
+  std::string why_not;
+  const auto* driver = gpu::find_driver(why_not);
+  if (!driver)
+    throw_error(HEDDLE_ERROR_NOT_SUPPORTED, "HEDDLE_DEVICE={}: {}; choose HEDDLE_DEVICE=host",
+                choice, why_not);
+  return *driver;
+}
+
+int count_devices(const gpu::driver& driver, const std::string& choice) {
+  int count = 0;
+  gpu::check(driver, driver.device_get_count(&count), "asking CUDA for the number of its devices");
+  if (count == 0)
+    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                "HEDDLE_DEVICE={}: CUDA shows no device here (CUDA_VISIBLE_DEVICES may hide them); "
+                "choose HEDDLE_DEVICE=host",
+                choice);
+  return count;
+}
+
+/// The PEs of this host, this one too, whose `theirs` is `mine`.
+template <class Value>
+int count_equal(const std::vector<Value>& theirs, const Value& mine) {
+  return static_cast<int>(std::count(theirs.begin(), theirs.end(), mine));
+}
+
+}  // namespace
+
+std::unique_ptr<pe_device> choose_cuda_device(const environment& settings,
+                                              const std::string& choice, bootstrap& bootstrap,
+                                              deadline until) {
+  const auto& driver = required_driver(choice);
+  const int count = count_devices(driver, choice);
+  int ordinal = 0;
+  if (choice == "cuda") {
+    for (int pe = 0; pe < bootstrap.rank(); ++pe)
+      ordinal += bootstrap.host_of(pe) == bootstrap.host_of(bootstrap.rank()) ? 1 : 0;
+    ordinal %= count;
+  } else {
+    const auto number = std::string_view(choice).substr(std::strlen("cuda:"));
+    std::from_chars(number.data(), number.data() + number.size(), ordinal);
+  }
+  const auto gpu = std::make_shared<const gpu::gpu>(driver, ordinal);
+
+  const auto all = bootstrap.all_gather(std::as_bytes(std::span(gpu->uuid())), until);
+  std::vector<bootstrap::bytes> of_my_host;
+  for (std::size_t pe = 0; pe < all.size(); ++pe)
+    if (bootstrap.host_of(static_cast<int>(pe)) == bootstrap.host_of(bootstrap.rank()))
+      of_my_host.push_back(all[pe]);
+  const int pes = count_equal(of_my_host, all[static_cast<std::size_t>(bootstrap.rank())]);
+  log::info(log::subsystem::device, "PE {} runs on cuda:{} ({}), which {} PE{} share",
+            bootstrap.rank(), ordinal, gpu->name(), pes, pes == 1 ? "" : "s");
+  return std::make_unique<cuda_pe_device>(gpu, pes, settings.timeout);
+}
+
+std::vector<device_description> list_cuda_devices() {
+  std::string why_not;
+  const auto* driver = gpu::find_driver(why_not);
+  int count = 0;
+  if (driver && driver->device_get_count(&count) != CUDA_SUCCESS) why_not = "it shows no devices";
+  if (driver && count == 0 && why_not.empty()) why_not = "the CUDA driver shows no device";
+  if (count == 0) return {{"cuda", "none: " + why_not}};
+  std::vector<device_description> found;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    const auto name = fmt::format("cuda:{}", ordinal);
+    try {
+      const gpu::gpu gpu(*driver, ordinal);
+      const auto [free, total] = gpu.memory();
+      found.push_back({name, fmt::format("{}, {} of {} free, {} multiprocessors", gpu.name(),
+                                         format_bytes(free), format_bytes(total),
+                                         gpu.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT))});
+    } catch (const error& problem) {
+      found.push_back({name, std::string("cannot be used: ") + problem.what()});
+    }
+  }
+  return found;
+}
+
+}  // namespace heddle

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bootstrap/bootstrap.hpp"
+#include "device/device.hpp"
+#include "support/environment.hpp"
+#include "symmetric_heap/symmetric_heap.hpp"
+
+namespace heddle {
+
+/// One PE's device, with all of the runtime that depends on its kind: where heaps are, and how the
+/// host gets at them.
+class pe_device {
+ public:
+  /// The device that HEDDLE_DEVICE chooses. Collective: the PEs of a host tell each other which
+  /// GPUs they have. Throws HEDDLE_ERROR_NOT_SUPPORTED, saying why, if there is no such device.
+  static std::unique_ptr<pe_device> choose(const environment& settings, bootstrap& bootstrap,
+                                           deadline until);
+
+  virtual ~pe_device() = default;
+  pe_device(const pe_device&) = delete;
+  pe_device& operator=(const pe_device&) = delete;
+
+  [[nodiscard]] virtual exec::device& executor() = 0;
+  [[nodiscard]] virtual heap_memory_maker heap_memory() const = 0;
+  /// Whether host threads load and store heaps and device memory.
+  [[nodiscard]] bool is_host() const { return is_host_; }
+
+  /// Copies between heaps and any memory of this process; complete on return, whatever runs on
+  /// streams.
+  virtual void copy(void* to, const void* from, std::size_t bytes) const = 0;
+  /// Runs a kernel of one thread, apart from all streams, and waits for it.
+  virtual void run(const exec::kernel& kernel, const void* arguments, std::size_t bytes) = 0;
+
+  /// Lets kernels load and store host memory, at its own address, for as long as this lives.
+  virtual void share(void* start, std::size_t bytes) = 0;
+
+ protected:
+  explicit pe_device(bool is_host) : is_host_(is_host) {}
+
+ private:
+  const bool is_host_;
+};
+
+/// A device of this machine, or why there is none of that kind.
+struct device_description {
+  std::string name;
+  std::string description;
+};
+std::vector<device_description> list_devices();
+
+}  // namespace heddle

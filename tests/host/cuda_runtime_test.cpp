@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// The runtime with HEDDLE_DEVICE=cuda over the driver of host memory: all but the kernels.
+
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <functional>
+#include <heddle/device/launch.hpp>
+#include <heddle/heddle.hpp>
+#include <heddle/run_as_threads.hpp>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "cuda_driver/host_driver.hpp"
+
+using namespace heddle;
+namespace host_driver = gpu::host_driver;
+
+namespace {
+
+void use_machine(const host_driver::machine& machine, const char* device) {
+  gpu::use_driver(&host_driver::start(machine));
+  ::setenv("HEDDLE_DEVICE", device, 1);
+  ::setenv("HEDDLE_TIMEOUT", "20", 1);
+  ::setenv("HEDDLE_HEAP_SIZE", "256M", 1);
+  ::setenv("HEDDLE_MAX_TEAMS", "4", 1);  // their places are memory of the device from the start
+}
+
+std::string failure_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const error& failure) {
+    return std::string(heddle_status_name(failure.status())) + ": " + failure.what();
+  }
+  return "no error";
+}
+
+void expect(bool condition, const std::string& what) {
+  if (!condition) throw std::runtime_error(what);
+}
+
+/// Puts, gets and barriers from the host, between heaps that the host cannot touch.
+void exchange_rows(const runtime& self) {
+  const auto world = self.world();
+  const int me = self.my_pe();
+  const int n = self.n_pes();
+  const std::size_t count = 10'000;
+  symmetric_array<int> row(self, count);
+  symmetric_array<std::uint64_t> signals(self, static_cast<std::size_t>(n));
+  std::vector<int> mine(count);
+  std::iota(mine.begin(), mine.end(), 1000 * me);
+  const int right = (me + 1) % n;
+  world.put(row.data(), mine.data(), count, right);
+  world.barrier();
+  std::vector<int> got(count);
+  world.get(got.data(), row.data(), count, me);
+  const int left = (me + n - 1) % n;
+  expect(got.front() == 1000 * left && got.back() == 1000 * left + 9'999, "the left PE's row");
+  world.barrier();
+  // A word, read back from another PE.
+  world.put(signals.data() + me, std::vector<std::uint64_t>{7u + static_cast<unsigned>(me)}.data(),
+            1, right);
+  world.barrier();
+  std::uint64_t word = 0;
+  world.get(&word, signals.data() + me, 1, right);
+  expect(word == 7u + static_cast<unsigned>(me), "the word");
+  expect(world.test(signals.data() + left, cmp::eq, 7u + static_cast<unsigned>(left)),
+         "a signal is looked at");
+  world.barrier();
+
+  // On streams, by the copies alone.
+  const auto stream = self.create_stream();
+  world.put(row.data(), mine.data(), count, left, stream);
+  stream.synchronize();
+  world.barrier();
+  world.get(got.data(), row.data(), count, me, stream);
+  stream.synchronize();
+  expect(got.back() == 1000 * right + 9'999, "the right PE's row");
+  world.barrier();
+}
+
+}  // namespace
+
+TEST_CASE("host calls reach heaps in GPU memory, with PEs as threads and as processes") {
+  for (int n : {1, 2, 4}) {
+    CAPTURE(n);
+    use_machine({.devices = 2, .memory = std::size_t{4} << 30}, "cuda");
+    run_as_threads(n, [](runtime& self) { exchange_rows(self); });
+    CHECK(host_driver::in_use() == host_driver::usage{});
+  }
+  use_machine({.memory = std::size_t{4} << 30}, "cuda:0");
+  heddle_unique_id_t id;
+  REQUIRE(heddle_get_unique_id(&id) == HEDDLE_SUCCESS);
+  const auto run_pe = [&](int pe) {
+    try {
+      const runtime self(id, pe, 3);
+      exchange_rows(self);
+      return 0;
+    } catch (const std::exception& problem) {
+      std::fprintf(stderr, "PE %d: %s\n", pe, problem.what());
+      return 1;
+    }
+  };
+  std::vector<pid_t> children;
+  for (int pe = 1; pe < 3; ++pe) {
+    children.push_back(::fork());
+    REQUIRE(children.back() >= 0);
+    if (children.back() == 0) ::_exit(run_pe(pe));
+  }
+  CHECK(run_pe(0) == 0);
+  for (const pid_t child : children) {
+    int state = 0;
+    REQUIRE(::waitpid(child, &state, 0) == child);
+    CHECK(state == 0);
+  }
+  CHECK(host_driver::in_use() == host_driver::usage{});
+}
+
+TEST_CASE("teams are split and destroyed beside heaps in GPU memory") {
+  use_machine({.devices = 2, .memory = std::size_t{4} << 30}, "cuda");
+  run_as_threads(4, [](runtime& self) {
+    const auto world = self.world();
+    // Members 0, 1 and 3 are at no equal distance: kernels get a table of the device.
+    const int color = self.my_pe() == 2 ? 1 : 0;
+    for (int round = 0; round < 3; ++round) {
+      auto part = world.split_color(color, self.my_pe());
+      expect(part && part.n_pes() == (color ? 1 : 3), "the size of a part");
+      part.barrier();
+      const auto ref = part.ref();
+      expect(ref.n_pes() == part.n_pes(), "the kernels' view");
+    }
+    world.barrier();
+  });
+  CHECK(host_driver::in_use() == host_driver::usage{});
+}
+
+TEST_CASE("what only a kernel can do is left to the driver, whose error is told") {
+  use_machine({.memory = std::size_t{4} << 30}, "cuda:0");
+  run_as_threads(1, [](runtime& self) {
+    const auto world = self.world();
+    symmetric_array<float> values(self, 100);
+    symmetric_array<std::uint64_t> word(self, 1);
+    const auto stream = self.create_stream();
+    const auto told = [&](const std::function<void()>& call) {
+      const auto text = failure_of(call);
+      // Without nvcc in the build the kernel is not there; with it, this driver runs none.
+      expect(text.find("HEDDLE_ERROR_NOT_SUPPORTED: the kernel was not compiled for this PE's "
+                       "device, cuda:0") == 0 ||
+                 text.find("HEDDLE_ERROR_SYSTEM: launching 1 blocks") == 0,
+             text);
+    };
+    told([&] { world.all_reduce(values.data(), values.data(), 100, op::sum, stream); });
+    told([&] { world.barrier(stream); });
+    told([&] { world.atomic_set(word.data(), 1, 0); });
+    told([&] { world.update_signal(word.data(), 1, signal_op::set, 0); });
+    told([&] { launch(stream, 1, 32, [](const auto&) {}); });
+  });
+}
+
+TEST_CASE("a device that is not there is told, with what to do") {
+  use_machine({.devices = 2}, "cuda:5");
+  CHECK(failure_of([] { runtime self; }).find("CUDA shows 2 devices") != std::string::npos);
+  use_machine({.devices = 0}, "cuda");
+  CHECK(failure_of([] { runtime self; }).find("choose HEDDLE_DEVICE=host") != std::string::npos);
+  use_machine({.memory = 1 << 20}, "cuda:0");
+  CHECK(failure_of([] { runtime self; }).find("HEDDLE_ERROR_OUT_OF_MEMORY") == 0);
+  use_machine({}, "cuda:x");
+  CHECK(failure_of([] {
+          runtime self;
+        }).find("HEDDLE_DEVICE=cuda:x: must be host, cuda or cuda:N") != std::string::npos);
+  CHECK(host_driver::in_use() == host_driver::usage{});
+  // This machine's own driver, if it has none.
+  gpu::use_driver(nullptr);
+  ::setenv("HEDDLE_DEVICE", "cuda:0", 1);
+  std::string why_not;
+  if (!gpu::find_driver(why_not))
+    CHECK(failure_of([] {
+            runtime self;
+          }).find("HEDDLE_ERROR_NOT_SUPPORTED: HEDDLE_DEVICE=cuda:0") == 0);
+}
