@@ -1,0 +1,287 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// Users' kernels and the library's on the device that HEDDLE_DEVICE chooses: this file is compiled
+// by the host's compiler, for the host device, and by nvcc, for a GPU (./dev gpu). Content gets to
+// the device and back by streams alone.
+
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <heddle/device/launch.hpp>
+#include <heddle/device_array.hpp>
+#include <heddle/heddle.hpp>
+#include <heddle/run_as_threads.hpp>
+#include <heddle/symmetric_array.hpp>
+#include <mutex>
+#include <numeric>
+#include <string>
+#include <vector>
+
+using namespace heddle;
+
+namespace {
+
+bool on_gpu() {
+  const char* device = std::getenv("HEDDLE_DEVICE");
+  return device && std::string(device).rfind("cuda", 0) == 0;
+}
+
+/// Of a block: warps on a GPU, few real threads on the host.
+int threads() { return on_gpu() ? 256 : 4; }
+
+// doctest counts on one thread at a time.
+std::mutex checking;
+void check(bool condition, const std::string& what) {
+  const std::lock_guard lock(checking);
+  CHECK_MESSAGE(condition, what);
+}
+
+template <class T>
+std::vector<T> read(const stream& stream, const T* from, std::size_t n) {
+  std::vector<T> values(n);
+  stream.copy(values.data(), from, n);
+  stream.synchronize();
+  return values;
+}
+
+template <class T>
+void write(const stream& stream, T* to, const std::vector<T>& values) {
+  stream.copy(to, values.data(), values.size());
+  stream.synchronize();
+}
+
+/// Each PE passes its row to the right and adds what comes from the left, `steps` times.
+struct pass_on {
+  template <block_group Block>
+  HEDDLE_FN void operator()(Block block, team_ref team, int* row, heddle::size_t n,
+                            heddle::signal* ready, int steps) const {
+    const int right = (team.my_pe() + 1) % team.n_pes();
+    for (int step = 1; step <= steps; ++step) {
+      int* inbox = row + static_cast<heddle::size_t>(step % 2 + 1) * n;
+      team.put_signal(block, inbox, row, n, ready, 1, signal_op::add, right);
+      team.wait_until(block, ready, cmp::ge, static_cast<uint64_t>(step));
+      for (auto i = static_cast<heddle::size_t>(block.rank()); i < n;
+           i += static_cast<heddle::size_t>(block.size()))
+        row[i] = inbox[i] + 1;
+      block.sync();
+      if (team.barrier(block) != wait_status::ok) return;
+    }
+  }
+};
+
+/// Every thread of every block adds 1 to every PE's counter.
+struct count_all {
+  template <block_group Block>
+  HEDDLE_FN void operator()(Block, team_ref team, uint64_t* counter) const {
+    for (int pe = 0; pe < team.n_pes(); ++pe) team.atomic_add(counter, uint64_t{1}, pe);
+  }
+};
+
+/// Store, barrier, look: the value of the round must be there on every PE, in each round.
+struct barrier_rounds {
+  template <block_group Block>
+  HEDDLE_FN void operator()(Block block, team_ref team, int* words, int rounds, int* wrong) const {
+    for (int round = 1; round <= rounds; ++round) {
+      for (int pe = block.rank(); pe < team.n_pes(); pe += block.size())
+        team.p(words + team.my_pe(), round, pe);
+      if (team.barrier(block) != wait_status::ok) return;
+      for (int pe = block.rank(); pe < team.n_pes(); pe += block.size())
+        if (team.g(words + pe, team.my_pe()) != round) *wrong = round;
+      if (team.barrier(block, 1) != wait_status::ok) return;
+    }
+  }
+};
+
+/// Puts of every alignment and length, by threads, warps and blocks.
+struct skewed_puts {
+  template <block_group Block>
+  HEDDLE_FN void operator()(Block block, team_ref team, unsigned char* to,
+                            const unsigned char* from, heddle::size_t stride, int lengths) const {
+    const int right = (team.my_pe() + 1) % team.n_pes();
+    for (int n = 0; n < lengths; ++n) {
+      const auto bytes = static_cast<heddle::size_t>(n);
+      const heddle::size_t skew = bytes % 17;
+      unsigned char* row = to + bytes * stride;
+      team.put(block, row + skew, from + bytes % 5, bytes, right);
+    }
+    (void)team.barrier(block);
+  }
+};
+
+struct wait_for_nobody {
+  template <block_group Block>
+  HEDDLE_FN void operator()(Block block, team_ref team, heddle::signal* never) const {
+    (void)team.wait_until(block, never, cmp::ge, uint64_t{1});
+  }
+};
+
+template <class T>
+T value_of(int pe, std::size_t i) {
+  return static_cast<T>((pe + 1) * static_cast<int>(i % 13 + 1));
+}
+
+/// Sums that are exact in every type, on both kinds of buffer.
+template <class T>
+void check_sum(const runtime& self, std::size_t count, bool symmetric) {
+  const auto world = self.world();
+  const auto queue = self.create_stream();
+  const int n_pes = self.n_pes();
+  std::vector<T> mine(count);
+  for (std::size_t i = 0; i < count; ++i) mine[i] = value_of<T>(self.my_pe(), i);
+  symmetric_array<T> in_heap(self, 2 * count);
+  const device_array<T> own(self, 2 * count);
+  T* in = symmetric ? in_heap.data() : own.data();
+  write(queue, in, mine);
+  world.barrier();
+  world.all_reduce(in, in + count, count, op::sum, queue);
+  const auto apart = read(queue, in + count, count);
+  world.all_reduce(in, in, count, op::sum, queue);
+  const auto in_place = read(queue, in, count);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const T sum = static_cast<T>(n_pes * (n_pes + 1) / 2 * static_cast<int>(i % 13 + 1));
+    wrong += apart[i] != sum;
+    wrong += in_place[i] != sum;
+  }
+  check(wrong == 0, "all_reduce of " + std::to_string(count) + " elements on " +
+                        std::to_string(n_pes) + " PEs: " + std::to_string(wrong) + " wrong");
+  world.barrier();
+}
+
+}  // namespace
+
+TEST_CASE("kernels put, signal, wait and meet") {
+  for (const int n_pes : {1, 2, 4, 8}) {
+    CAPTURE(n_pes);
+    run_as_threads(n_pes, [&](runtime& self) {
+      constexpr std::size_t n = 1000;
+      constexpr int steps = 16;
+      const auto world = self.world();
+      const auto queue = self.create_stream();
+      symmetric_array<int> row(self, 3 * n);
+      symmetric_array<heddle::signal> ready(self, 1);
+      std::vector<int> mine(n);
+      std::iota(mine.begin(), mine.end(), self.my_pe() * 10'000);
+      write(queue, row.data(), mine);
+      world.barrier();
+      launch(queue, 1, threads(), pass_on{}, world.ref(), row.data(), n, ready.data(), steps);
+      const auto got = read(queue, row.data(), n);
+      const int from = (self.my_pe() + n_pes - steps % n_pes) % n_pes;
+      check(got.front() == from * 10'000 + steps, "the first element");
+      check(got.back() == from * 10'000 + 999 + steps, "the last element");
+      world.barrier();
+    });
+  }
+}
+
+TEST_CASE("atomics of all threads of all PEs lose nothing") {
+  for (const int n_pes : {1, 3, 8}) {
+    CAPTURE(n_pes);
+    run_as_threads(n_pes, [&](runtime& self) {
+      const auto world = self.world();
+      const auto queue = self.create_stream();
+      symmetric_array<std::uint64_t> counter(self, 1);
+      launch(queue, 2, threads(), count_all{}, world.ref(), counter.data());
+      queue.synchronize();
+      world.barrier();
+      check(read(queue, counter.data(), 1)[0] == static_cast<std::uint64_t>(2 * threads() * n_pes),
+            "the counter");
+      world.barrier();
+    });
+  }
+}
+
+TEST_CASE("barriers are met again and again") {
+  for (const int n_pes : {2, 5, 8}) {
+    CAPTURE(n_pes);
+    run_as_threads(n_pes, [&](runtime& self) {
+      const auto world = self.world();
+      const auto queue = self.create_stream();
+      symmetric_array<int> words(self, static_cast<std::size_t>(n_pes));
+      const device_array<int> wrong(self, 1);
+      write(queue, wrong.data(), {0});
+      world.barrier();
+      launch(queue, 1, threads(), barrier_rounds{}, world.ref(), words.data(), 200, wrong.data());
+      check(read(queue, wrong.data(), 1)[0] == 0, "a word of an earlier round");
+      world.barrier();
+    });
+  }
+}
+
+TEST_CASE("puts of every length and alignment write their bytes and no other") {
+  run_as_threads(2, [](runtime& self) {
+    constexpr int lengths = 200;
+    constexpr std::size_t stride = 256;
+    const auto world = self.world();
+    const auto queue = self.create_stream();
+    symmetric_array<unsigned char> to(self, lengths * stride);
+    const device_array<unsigned char> from(self, stride);
+    std::vector<unsigned char> source(stride);
+    for (std::size_t i = 0; i < stride; ++i) source[i] = static_cast<unsigned char>(i % 250 + 1);
+    write(queue, from.data(), source);
+    world.barrier();
+    launch(queue, 1, threads(), skewed_puts{}, world.ref(), to.data(), from.data(), stride,
+           lengths);
+    const auto got = read(queue, to.data(), lengths * stride);
+    std::size_t wrong = 0;
+    for (std::size_t n = 0; n < lengths; ++n)
+      for (std::size_t i = 0; i < stride; ++i) {
+        const std::size_t skew = n % 17;
+        const bool inside = i >= skew && i < skew + n;
+        wrong += got[n * stride + i] != (inside ? source[n % 5 + i - skew] : 0);
+      }
+    check(wrong == 0, std::to_string(wrong) + " wrong bytes");
+    world.barrier();
+  });
+}
+
+TEST_CASE("all_reduce is right by every algorithm and protocol") {
+  for (const auto& [algo, proto] :
+       std::vector<std::pair<const char*, const char*>>{{"", ""},
+                                                        {"one_shot", "ll"},
+                                                        {"one_shot", "simple"},
+                                                        {"two_shot", "simple"},
+                                                        {"ring", "ll"},
+                                                        {"ring", "simple"},
+                                                        {"tree", "ll"},
+                                                        {"tree", "simple"}}) {
+    ::setenv("HEDDLE_ALGO", algo, 1);
+    ::setenv("HEDDLE_PROTO", proto, 1);
+    for (const int n_pes : {1, 2, 4, 8}) {
+      CAPTURE(algo);
+      CAPTURE(proto);
+      CAPTURE(n_pes);
+      run_as_threads(n_pes, [&](runtime& self) {
+        for (const std::size_t count : {1, 7, 1000, 70'001}) {
+          check_sum<float>(self, count, true);
+          check_sum<float>(self, count, false);
+        }
+        check_sum<double>(self, 333, true);
+        check_sum<std::int32_t>(self, 333, false);
+        check_sum<std::int64_t>(self, 334, true);
+      });
+    }
+  }
+  ::unsetenv("HEDDLE_ALGO");
+  ::unsetenv("HEDDLE_PROTO");
+}
+
+TEST_CASE("a kernel that waits for nobody ends at the deadline, with a record") {
+  ::setenv("HEDDLE_TIMEOUT", "0.5", 1);
+  run_as_threads(2, [](runtime& self) {
+    const auto world = self.world();
+    const auto queue = self.create_stream();
+    symmetric_array<heddle::signal> never(self, 1);
+    std::string told;
+    try {
+      launch(queue, 1, threads(), wait_for_nobody{}, world.ref(), never.data());
+      queue.synchronize();
+    } catch (const error& failure) {
+      told = failure.what();
+    }
+    check(told.find("wait_until") != std::string::npos, told);
+  });
+  ::unsetenv("HEDDLE_TIMEOUT");
+}
