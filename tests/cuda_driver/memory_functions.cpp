@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// Physical memory, its mappings and its handles.
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "cuda_driver/state.hpp"
+
+namespace heddle::gpu::host_driver {
+namespace {
+
+/// Visits the mappings of a range that consists of whole ones; false if it does not.
+template <class Visit>
+bool visit_whole(CUdeviceptr start, std::size_t bytes, Visit visit) {
+  std::vector<std::map<CUdeviceptr, mapping>::iterator> whole;
+  for (CUdeviceptr at = start; at < start + bytes;) {
+    const auto found = now->mappings.find(at);
+    if (found == now->mappings.end() || found->second.bytes > start + bytes - at) return false;
+    whole.push_back(found);
+    at += found->second.bytes;
+  }
+  for (auto each : whole) visit(each);
+  return !whole.empty();
+}
+
+CUresult mem_get_allocation_granularity(std::size_t* bytes, const CUmemAllocationProp*,
+                                        CUmemAllocationGranularity_flags) {
+  call entered("cuMemGetAllocationGranularity");
+  *bytes = now->layout.granularity;
+  return entered.result;
+}
+CUresult mem_address_reserve(CUdeviceptr* start, std::size_t bytes, std::size_t alignment,
+                             CUdeviceptr, unsigned long long flags) {
+  call entered("cuMemAddressReserve");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  const std::size_t unit = std::max(alignment, now->layout.granularity);
+  if (!is_granular(bytes) || (alignment & (alignment - 1)) != 0 || flags != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  void* reserved =
+      ::mmap(nullptr, bytes + unit, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (reserved == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
+  const auto raw = reinterpret_cast<CUdeviceptr>(reserved);
+  *start = (raw + unit - 1) / unit * unit;
+  if (*start > raw) ::munmap(reserved, *start - raw);
+  ::munmap(reinterpret_cast<void*>(*start + bytes), raw + unit - *start);
+  now->reservations[*start] = bytes;
+  return CUDA_SUCCESS;
+}
+CUresult mem_address_free(CUdeviceptr start, std::size_t bytes) {
+  call entered("cuMemAddressFree");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  const auto found = now->reservations.find(start);
+  if (found == now->reservations.end() || found->second != bytes) return CUDA_ERROR_INVALID_VALUE;
+  const auto mapped = now->mappings.lower_bound(start);
+  if (mapped != now->mappings.end() && mapped->first < start + bytes)
+    return CUDA_ERROR_INVALID_VALUE;
+  ::munmap(reinterpret_cast<void*>(start), bytes);
+  now->reservations.erase(found);
+  return CUDA_SUCCESS;
+}
+
+CUresult mem_create(CUmemGenericAllocationHandle* handle, std::size_t bytes,
+                    const CUmemAllocationProp* properties, unsigned long long flags) {
+  call entered("cuMemCreate");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  if (!is_granular(bytes) || flags != 0 || properties->type != CU_MEM_ALLOCATION_TYPE_PINNED ||
+      properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
+      !is_device(properties->location.id))
+    return CUDA_ERROR_INVALID_VALUE;
+  auto& device = *now->devices[static_cast<std::size_t>(properties->location.id)];
+  if (bytes > now->layout.memory - device.taken) return CUDA_ERROR_OUT_OF_MEMORY;
+  // The name tells an importer whose memory it is.
+  unique_fd file(::memfd_create(fmt::format("host-gpu-{}", device.ordinal).c_str(), MFD_CLOEXEC));
+  if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  // Device memory holds what was there before: some of it here, for speed.
+  const std::vector<std::byte> rubbish(4096, std::byte{0xa5});
+  for (std::size_t at = 0; at < bytes; at += std::size_t{1} << 16)
+    (void)!::pwrite(file.get(), rubbish.data(), rubbish.size(), static_cast<off_t>(at));
+  auto made = std::make_shared<allocation>(std::move(file), bytes, device.ordinal, &device.taken);
+  made->exports = properties->requestedHandleTypes;
+  *handle = now->next_handle++;
+  now->handles[*handle] = std::move(made);
+  return CUDA_SUCCESS;
+}
+CUresult mem_release(CUmemGenericAllocationHandle handle) {
+  call entered("cuMemRelease");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  return now->handles.erase(handle) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult mem_map(CUdeviceptr start, std::size_t bytes, std::size_t offset,
+                 CUmemGenericAllocationHandle handle, unsigned long long flags) {
+  call entered("cuMemMap");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  const auto found = now->handles.find(handle);
+  if (found == now->handles.end() || !is_granular(bytes) || offset != 0 || flags != 0 ||
+      start % now->layout.granularity != 0 || bytes > found->second->bytes ||
+      !is_reserved(start, bytes))
+    return CUDA_ERROR_INVALID_VALUE;
+  const auto after = now->mappings.lower_bound(start);
+  if (after != now->mappings.end() && after->first < start + bytes) return CUDA_ERROR_INVALID_VALUE;
+  if (after != now->mappings.begin() &&
+      std::prev(after)->first + std::prev(after)->second.bytes > start)
+    return CUDA_ERROR_INVALID_VALUE;
+  now->mappings.emplace(start, mapping{bytes, found->second, {}, {}});
+  return CUDA_SUCCESS;
+}
+CUresult mem_unmap(CUdeviceptr start, std::size_t bytes) {
+  call entered("cuMemUnmap");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  return visit_whole(start, bytes, [](auto each) { now->mappings.erase(each); })
+             ? CUDA_SUCCESS
+             : CUDA_ERROR_INVALID_VALUE;
+}
+CUresult mem_set_access(CUdeviceptr start, std::size_t bytes, const CUmemAccessDesc* wanted,
+                        std::size_t count) {
+  call entered("cuMemSetAccess");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  bool allowed = true;
+  const std::vector<CUmemAccessDesc> all(wanted, wanted + count);
+  for (const auto& each : all) {
+    allowed &= each.location.type == CU_MEM_LOCATION_TYPE_DEVICE && is_device(each.location.id);
+    if (!allowed) return CUDA_ERROR_INVALID_VALUE;
+  }
+  const bool whole = visit_whole(start, bytes, [&](auto found) {
+    for (const auto& each : all) allowed &= reaches(each.location.id, found->second.memory->device);
+  });
+  if (!whole || !allowed) return CUDA_ERROR_INVALID_VALUE;
+  visit_whole(start, bytes, [&](auto found) {
+    for (const auto& each : all) {
+      found->second.readers.erase(each.location.id);
+      found->second.writers.erase(each.location.id);
+      if (each.flags != CU_MEM_ACCESS_FLAGS_PROT_NONE)
+        found->second.readers.insert(each.location.id);
+      if (each.flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE)
+        found->second.writers.insert(each.location.id);
+    }
+  });
+  return CUDA_SUCCESS;
+}
+CUresult mem_export_to_shareable_handle(void* to, CUmemGenericAllocationHandle handle,
+                                        CUmemAllocationHandleType type, unsigned long long flags) {
+  call entered("cuMemExportToShareableHandle");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  const auto found = now->handles.find(handle);
+  if (found == now->handles.end() || flags != 0 ||
+      type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || (found->second->exports & type) == 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  const int descriptor = ::dup(found->second->file.get());
+  if (descriptor < 0) return CUDA_ERROR_OPERATING_SYSTEM;
+  *static_cast<int*>(to) = descriptor;
+  return CUDA_SUCCESS;
+}
+CUresult mem_import_from_shareable_handle(CUmemGenericAllocationHandle* handle, void* from,
+                                          CUmemAllocationHandleType type) {
+  call entered("cuMemImportFromShareableHandle");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  const int descriptor = static_cast<int>(reinterpret_cast<std::uintptr_t>(from));
+  char name[128] = {};
+  const auto link = fmt::format("/proc/self/fd/{}", descriptor);
+  int device = -1;
+  struct stat file {};
+  if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
+      ::readlink(link.c_str(), name, sizeof name - 1) < 0 ||
+      std::sscanf(name, "/memfd:host-gpu-%d", &device) != 1 || !is_device(device) ||
+      ::fstat(descriptor, &file) != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  auto imported = std::make_shared<allocation>(
+      unique_fd(::dup(descriptor)), static_cast<std::size_t>(file.st_size), device, nullptr);
+  *handle = now->next_handle++;
+  now->handles[*handle] = std::move(imported);
+  return CUDA_SUCCESS;
+}
+
+CUresult mem_host_register(void* start, std::size_t bytes, unsigned) {
+  call entered("cuMemHostRegister");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  return now->host_memory.emplace(start, bytes).second ? CUDA_SUCCESS
+                                                       : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+}
+CUresult mem_host_unregister(void* start) {
+  call entered("cuMemHostUnregister");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  return now->host_memory.erase(start) == 1 ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
+}
+
+}  // namespace
+
+void add_memory_functions(driver& table) {
+  table.mem_get_allocation_granularity = mem_get_allocation_granularity;
+  table.mem_address_reserve = mem_address_reserve;
+  table.mem_address_free = mem_address_free;
+  table.mem_create = mem_create;
+  table.mem_release = mem_release;
+  table.mem_map = mem_map;
+  table.mem_unmap = mem_unmap;
+  table.mem_set_access = mem_set_access;
+  table.mem_export_to_shareable_handle = mem_export_to_shareable_handle;
+  table.mem_import_from_shareable_handle = mem_import_from_shareable_handle;
+  table.mem_host_register = mem_host_register;
+  table.mem_host_unregister = mem_host_unregister;
+}
+
+}  // namespace heddle::gpu::host_driver

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cuda_driver/host_driver.hpp"
+#include "support/unique_fd.hpp"
+
+/// What the driver over host memory knows, guarded by one mutex.
+namespace heddle::gpu::host_driver {
+
+/// Memory of a device: lives as long as a handle or a mapping refers to it.
+struct allocation {
+  unique_fd file;
+  std::size_t bytes = 0;
+  int device = 0;
+  int exports = 0;     // CUmemAllocationHandleType bits
+  std::size_t* taken;  // of its device
+  allocation(unique_fd from, std::size_t size, int of, std::size_t* count)
+      : file(std::move(from)), bytes(size), device(of), taken(count) {
+    if (taken) *taken += bytes;
+  }
+  ~allocation() {
+    if (taken) *taken -= bytes;
+  }
+  allocation(const allocation&) = delete;
+  allocation& operator=(const allocation&) = delete;
+};
+
+struct mapping {
+  std::size_t bytes;
+  std::shared_ptr<allocation> memory;
+  std::set<int> readers, writers;  // devices
+};
+
+struct device_state {
+  int ordinal = 0;
+  std::size_t taken = 0;
+  std::size_t contexts = 0;
+  std::size_t streams = 0;
+};
+
+struct planned_failure {
+  int skip;
+  CUresult result;
+};
+
+struct event_state {
+  bool recorded = false;
+  std::chrono::steady_clock::time_point at{};
+};
+
+struct state {
+  machine layout;
+  bool initialised = false;
+  std::vector<std::unique_ptr<device_state>> devices;
+  std::map<CUdeviceptr, std::size_t> reservations;
+  std::map<CUdeviceptr, mapping> mappings;
+  std::map<CUmemGenericAllocationHandle, std::shared_ptr<allocation>> handles;
+  CUmemGenericAllocationHandle next_handle = 1;
+  std::map<std::string, planned_failure> failures;
+  std::map<CUevent, std::unique_ptr<event_state>> events;
+  std::map<CUdeviceptr, std::unique_ptr<std::byte[]>> pool;
+  std::map<void*, std::size_t> host_memory;
+  bool capturing = false;
+};
+
+inline std::mutex mutex;
+inline std::unique_ptr<state> now;
+inline thread_local std::vector<CUcontext> context_stack;
+
+/// What every function begins with: the lock, and a failure that a test has asked for.
+class call {
+ public:
+  explicit call(const char* function) : lock_(mutex) {
+    if (!now->initialised && std::strcmp(function, "cuInit") != 0)
+      result = CUDA_ERROR_NOT_INITIALIZED;
+    const auto planned = now->failures.find(function);
+    if (planned == now->failures.end()) return;
+    if (planned->second.skip-- > 0) return;
+    result = planned->second.result;
+    now->failures.erase(planned);
+  }
+  CUresult result = CUDA_SUCCESS;
+
+ private:
+  std::lock_guard<std::mutex> lock_;
+};
+
+inline bool is_device(int device) {
+  return device >= 0 && device < static_cast<int>(now->devices.size());
+}
+
+inline bool reaches(int from, int to) {
+  return from == to || !now->layout.apart.contains({from, to});
+}
+
+inline bool is_granular(std::size_t bytes) {
+  return bytes > 0 && bytes % now->layout.granularity == 0;
+}
+
+inline device_state* current_device() {
+  return context_stack.empty() ? nullptr : reinterpret_cast<device_state*>(context_stack.back());
+}
+
+inline bool is_reserved(CUdeviceptr start, std::size_t bytes) {
+  auto after = now->reservations.upper_bound(start);
+  if (after == now->reservations.begin()) return false;
+  const auto& [first, size] = *std::prev(after);
+  return start - first <= size && bytes <= size - (start - first);
+}
+
+// Each puts its functions into the table.
+void add_device_functions(driver& table);
+void add_memory_functions(driver& table);
+void add_stream_functions(driver& table);
+
+}  // namespace heddle::gpu::host_driver

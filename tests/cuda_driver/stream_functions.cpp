@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// Streams, events and what they run: complete when the call returns.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "cuda_driver/state.hpp"
+
+namespace heddle::gpu::host_driver {
+namespace {
+
+/// One side of a copy: device memory that the current device may use so, or the host's.
+class side {
+ public:
+  side(CUdeviceptr address, std::size_t bytes, bool writes) : address_(address) {
+    if (!is_reserved(address, bytes == 0 ? 1 : bytes)) return;
+    on_device_ = true;
+    for (CUdeviceptr at = address; at < address + bytes;) {
+      auto after = now->mappings.upper_bound(at);
+      if (after == now->mappings.begin()) {
+        valid = false;
+        return;
+      }
+      const auto& [first, mapped] = *std::prev(after);
+      const auto& allowed = writes ? mapped.writers : mapped.readers;
+      if (at >= first + mapped.bytes || !allowed.contains(current_device()->ordinal)) {
+        valid = false;
+        return;
+      }
+      at = first + mapped.bytes;
+    }
+  }
+  void read(std::byte* to, std::size_t offset, std::size_t bytes) const {
+    each(
+        offset, bytes,
+        [&](const mapping& from, std::size_t at, std::size_t part) {
+          (void)!::pread(from.memory->file.get(), to, part, static_cast<off_t>(at));
+          to += part;
+        },
+        [&](const std::byte* host) { std::memcpy(to, host, bytes); });
+  }
+  void write(const std::byte* from, std::size_t offset, std::size_t bytes) const {
+    each(
+        offset, bytes,
+        [&](const mapping& to, std::size_t at, std::size_t part) {
+          (void)!::pwrite(to.memory->file.get(), from, part, static_cast<off_t>(at));
+          from += part;
+        },
+        [&](std::byte* host) { std::memcpy(host, from, bytes); });
+  }
+  void fill(std::byte value, std::size_t bytes) const {
+    std::vector<std::byte> part;
+    each(
+        0, bytes,
+        [&](const mapping& to, std::size_t at, std::size_t size) {
+          // Zero is what a hole reads as, and quicker.
+          if (value == std::byte{0} &&
+              ::fallocate(to.memory->file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                          static_cast<off_t>(at), static_cast<off_t>(size)) == 0)
+            return;
+          part.assign(size, value);
+          (void)!::pwrite(to.memory->file.get(), part.data(), size, static_cast<off_t>(at));
+        },
+        [&](std::byte* host) { std::memset(host, std::to_integer<int>(value), bytes); });
+  }
+  bool valid = true;
+
+ private:
+  template <class OnDevice, class OnHost>
+  void each(std::size_t offset, std::size_t bytes, OnDevice on_device, OnHost on_host) const {
+    if (!on_device_) return on_host(reinterpret_cast<std::byte*>(address_ + offset));
+    for (CUdeviceptr at = address_ + offset, end = at + bytes; at < end;) {
+      const auto& [first, mapped] = *std::prev(now->mappings.upper_bound(at));
+      const std::size_t part = std::min<std::size_t>(end, first + mapped.bytes) - at;
+      on_device(mapped, at - first, part);
+      at += part;
+    }
+  }
+
+  CUdeviceptr address_;
+  bool on_device_ = false;
+};
+
+CUresult stream_create(CUstream* stream, unsigned) {
+  call entered("cuStreamCreate");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  auto* device = current_device();
+  if (!device) return CUDA_ERROR_INVALID_CONTEXT;
+  *stream = reinterpret_cast<CUstream>(device);
+  ++device->streams;
+  return CUDA_SUCCESS;
+}
+CUresult stream_destroy(CUstream stream) {
+  call entered("cuStreamDestroy");
+  --reinterpret_cast<device_state*>(stream)->streams;
+  return entered.result;
+}
+CUresult stream_synchronize(CUstream) {
+  call entered("cuStreamSynchronize");
+  return entered.result;
+}
+CUresult memcpy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream) {
+  call entered("cuMemcpyAsync");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  const side target(to, bytes, true);
+  const side source(from, bytes, false);
+  if (!target.valid || !source.valid) return CUDA_ERROR_INVALID_VALUE;
+  std::vector<std::byte> part(std::min(bytes, std::size_t{1} << 20));
+  for (std::size_t at = 0; at < bytes; at += part.size()) {
+    const std::size_t size = std::min(part.size(), bytes - at);
+    source.read(part.data(), at, size);
+    target.write(part.data(), at, size);
+  }
+  return CUDA_SUCCESS;
+}
+CUresult memset_d8_async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream) {
+  call entered("cuMemsetD8Async");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  const side target(to, bytes, true);
+  if (!target.valid) return CUDA_ERROR_INVALID_VALUE;
+  target.fill(std::byte{value}, bytes);
+  return CUDA_SUCCESS;
+}
+
+// The pool's memory is not checked as mapped memory is: the processor reaches it here.
+CUresult mem_alloc_async(CUdeviceptr* memory, std::size_t bytes, CUstream) {
+  call entered("cuMemAllocAsync");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (bytes > now->layout.memory - current_device()->taken) return CUDA_ERROR_OUT_OF_MEMORY;
+  auto made = std::make_unique<std::byte[]>(bytes);
+  *memory = reinterpret_cast<CUdeviceptr>(made.get());
+  now->pool[*memory] = std::move(made);
+  return CUDA_SUCCESS;
+}
+CUresult mem_free_async(CUdeviceptr memory, CUstream) {
+  call entered("cuMemFreeAsync");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  return now->pool.erase(memory) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult event_create(CUevent* event, unsigned) {
+  call entered("cuEventCreate");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  auto made = std::make_unique<event_state>();
+  *event = reinterpret_cast<CUevent>(made.get());
+  now->events[*event] = std::move(made);
+  return CUDA_SUCCESS;
+}
+CUresult event_destroy(CUevent event) {
+  call entered("cuEventDestroy");
+  return now->events.erase(event) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+CUresult event_record(CUevent event, CUstream) {
+  call entered("cuEventRecord");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  *now->events.at(event) = {true, std::chrono::steady_clock::now()};
+  return CUDA_SUCCESS;
+}
+CUresult event_synchronize(CUevent) {
+  call entered("cuEventSynchronize");
+  return entered.result;
+}
+CUresult event_elapsed_time(float* milliseconds, CUevent start, CUevent end) {
+  call entered("cuEventElapsedTime");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  const auto& from = *now->events.at(start);
+  const auto& to = *now->events.at(end);
+  if (!from.recorded || !to.recorded) return CUDA_ERROR_INVALID_HANDLE;
+  *milliseconds = std::chrono::duration<float, std::milli>(to.at - from.at).count();
+  return CUDA_SUCCESS;
+}
+CUresult stream_wait_event(CUstream, CUevent, unsigned) {
+  call entered("cuStreamWaitEvent");
+  return entered.result;
+}
+CUresult stream_is_capturing(CUstream, CUstreamCaptureStatus* status) {
+  call entered("cuStreamIsCapturing");
+  *status = now->capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return entered.result;
+}
+CUresult launch_host_func(CUstream, CUhostFn function, void* data) {
+  {
+    call entered("cuLaunchHostFunc");
+    if (entered.result != CUDA_SUCCESS) return entered.result;
+  }
+  function(data);
+  return CUDA_SUCCESS;
+}
+CUresult launch_kernel_ex(const CUlaunchConfig*, CUfunction, void**, void**) {
+  call entered("cuLaunchKernelEx");
+  return entered.result != CUDA_SUCCESS ? entered.result : CUDA_ERROR_NOT_SUPPORTED;
+}
+CUresult occupancy_max_active_blocks(int* blocks, CUfunction, int, std::size_t) {
+  call entered("cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  *blocks = now->layout.blocks_on_each;
+  return entered.result;
+}
+
+}  // namespace
+
+void add_stream_functions(driver& table) {
+  table.stream_create = stream_create;
+  table.stream_destroy = stream_destroy;
+  table.stream_synchronize = stream_synchronize;
+  table.memcpy_async = memcpy_async;
+  table.memset_d8_async = memset_d8_async;
+  table.mem_alloc_async = mem_alloc_async;
+  table.mem_free_async = mem_free_async;
+  table.event_create = event_create;
+  table.event_destroy = event_destroy;
+  table.event_record = event_record;
+  table.event_synchronize = event_synchronize;
+  table.event_elapsed_time = event_elapsed_time;
+  table.stream_wait_event = stream_wait_event;
+  table.stream_is_capturing = stream_is_capturing;
+  table.launch_host_func = launch_host_func;
+  table.launch_kernel_ex = launch_kernel_ex;
+  table.occupancy_max_active_blocks = occupancy_max_active_blocks;
+}
+
+}  // namespace heddle::gpu::host_driver
