@@ -125,7 +125,7 @@ void cuda_stream::enqueue(std::function<void()> work) {
     throw_error(HEDDLE_ERROR_INVALID_USAGE,
                 "this call runs a host function in stream order, which a CUDA graph cannot "
                 "capture; make the call outside of the capture");
-  auto call = std::make_unique<host_call>(std::move(work), this, failures_);
+  std::unique_ptr<host_call> call(new host_call{std::move(work), this, failures_});
   gpu::check(driver(), driver().launch_host_func(stream_, host_call::run, call.get()),
              "enqueueing a host function on device cuda:{}", gpu_.ordinal());
   (void)call.release();  // it deletes itself when it has run

@@ -24,19 +24,20 @@ class function_finder {
     if (get_ &&
         get_(name, &found, CUDA_VERSION, CU_GET_PROC_ADDRESS_DEFAULT, nullptr) != CUDA_SUCCESS)
       found = nullptr;
-    if (!found && missing_.empty()) missing_ = name;
+    if (!found)
+      throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                  "the CUDA driver has no {}; heddle needs CUDA {} or newer", name,
+                  CUDA_VERSION / 1000);
     function = reinterpret_cast<Function>(found);
     return *this;
   }
-  /// The first function that there is not.
-  [[nodiscard]] const std::string& missing() const { return missing_; }
 
  private:
   decltype(&::cuGetProcAddress) get_;
-  std::string missing_;
 };
 
-std::string fill(driver& table, void* library) {
+/// Throws for the first function that there is not.
+void fill(driver& table, void* library) {
   function_finder functions(library);
   functions.find(table.get_error_name, "cuGetErrorName")
       .find(table.get_error_string, "cuGetErrorString")
@@ -82,7 +83,21 @@ std::string fill(driver& table, void* library) {
       .find(table.event_record, "cuEventRecord")
       .find(table.event_synchronize, "cuEventSynchronize")
       .find(table.event_elapsed_time, "cuEventElapsedTime");
-  return functions.missing();
+}
+
+/// Fills the table and starts the driver; throws, saying why, if there is none that can be used.
+void start(driver& table) {
+  // Never closed: CUDA's own threads live in it.
+  void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                "no CUDA driver is installed (libcuda.so.1 is not found)");
+  fill(table, library);
+  int version = 0;
+  check(table, table.driver_get_version(&version), "asking the CUDA driver for its version");
+  if (const auto problem = why_version_is_too_old(version); !problem.empty())
+    throw_error(HEDDLE_ERROR_NOT_SUPPORTED, "{}", problem);
+  check(table, table.init(0), "starting the CUDA driver");
 }
 
 struct found_driver {
@@ -90,25 +105,10 @@ struct found_driver {
   std::string why_not;
 
   found_driver() {
-    // Never closed: CUDA's own threads live in it.
-    void* library = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-      why_not = "no CUDA driver is installed (libcuda.so.1 is not found)";
-      return;
-    }
-    if (const auto missing = fill(table, library); !missing.empty()) {
-      why_not = fmt::format("the CUDA driver has no {}; heddle needs CUDA {} or newer", missing,
-                            CUDA_VERSION / 1000);
-      return;
-    }
-    int version = 0;
-    table.driver_get_version(&version);
-    why_not = why_version_is_too_old(version);
-    if (!why_not.empty()) return;
-    if (const CUresult result = table.init(0); result != CUDA_SUCCESS) {
-      const char* text = nullptr;
-      table.get_error_string(result, &text);
-      why_not = fmt::format("the CUDA driver does not start (cuInit: {})", text ? text : "?");
+    try {
+      start(table);
+    } catch (const error& problem) {
+      why_not = problem.what();
     }
   }
 };
