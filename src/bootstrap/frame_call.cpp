@@ -16,6 +16,11 @@ bool wait_for(const frame_link& link, short events, deadline until) {
   return ::poll(&entry, 1, until.poll_milliseconds()) > 0 || !until.passed();
 }
 
+[[noreturn]] void throw_left(const frame_link& link, int rank) {
+  throw_error(HEDDLE_ERROR_PEER_LOST, "rank {} left before all had met: {}", rank,
+              link.problem().empty() ? "its connection ended" : link.problem());
+}
+
 [[noreturn]] void throw_told(const frame& told) {
   byte_reader in(told.payload());
   const auto status = static_cast<heddle_status_t>(in.number<std::int32_t>());
@@ -26,21 +31,23 @@ bool wait_for(const frame_link& link, short events, deadline until) {
 
 void send_frame(frame_link& link, int rank, frame news, deadline until) {
   link.send(std::move(news));
-  for (link.flush(); link.has_output(); link.flush())
-    if (link.current() != frame_link::state::open || !wait_for(link, POLLOUT, until))
+  for (link.flush(); link.has_output(); link.flush()) {
+    if (link.current() != frame_link::state::open) throw_left(link, rank);
+    if (!wait_for(link, POLLOUT, until))
       throw_error(HEDDLE_ERROR_TIMEOUT, "rank {} does not take what it is sent at the start", rank);
+  }
+}
+
+const frame& expect_type(const frame& got, std::uint16_t type) {
+  if (got.type() == failure_frame) throw_told(got);
+  if (got.type() != type) throw malformed_message(fmt::format("message type {}", got.type()));
+  return got;
 }
 
 frame receive_frame(frame_link& link, int rank, std::uint16_t type, deadline until) try {
   for (;;) {
-    if (auto got = link.receive_one()) {
-      if (got->type() == type) return std::move(*got);
-      if (got->type() == failure_frame) throw_told(*got);
-      throw malformed_message(fmt::format("message type {}", got->type()));
-    }
-    if (link.current() != frame_link::state::open)
-      throw_error(HEDDLE_ERROR_PEER_LOST, "rank {} left before all had met: {}", rank,
-                  link.problem().empty() ? "its connection ended" : link.problem());
+    if (const auto got = link.receive_one()) return expect_type(*got, type);
+    if (link.current() != frame_link::state::open) throw_left(link, rank);
     if (!wait_for(link, POLLIN, until))
       throw_error(HEDDLE_ERROR_TIMEOUT, "rank {} has been silent until the deadline of the start",
                   rank);

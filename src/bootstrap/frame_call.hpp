@@ -21,6 +21,10 @@ constexpr std::uint16_t failure_frame = 0xffff;
 /// Sends a frame to a rank. Throws HEDDLE_ERROR_TIMEOUT if it does not take it in time.
 void send_frame(frame_link& link, int rank, frame news, deadline until);
 
+/// The frame itself if it is of that type. Throws what a failure tells, and malformed_message for
+/// any other.
+const frame& expect_type(const frame& got, std::uint16_t type);
+
 /// The next frame from a rank, which must be of that type; what comes after it stays in the link.
 /// Throws HEDDLE_ERROR_TIMEOUT, HEDDLE_ERROR_PEER_LOST, or the failure that the rank tells.
 frame receive_frame(frame_link& link, int rank, std::uint16_t type, deadline until);

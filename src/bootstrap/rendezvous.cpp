@@ -34,7 +34,7 @@ std::vector<endpoint> take_introductions(meeting& met, int size, const endpoint&
                            ? early->second
                            : receive_frame(*link, rank, introduction, until);
     try {
-      byte_reader in(said.payload());
+      byte_reader in(expect_type(said, introduction).payload());
       all[static_cast<std::size_t>(rank)] = endpoint::read(in);
     } catch (const malformed_message& problem) {
       throw_error(HEDDLE_ERROR_SYSTEM,

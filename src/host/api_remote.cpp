@@ -175,7 +175,8 @@ std::uint64_t run_atomic(const heddle_team& team, void* word, heddle_atomic_op_t
     return old;
   }
   const std::unique_ptr<void, std::function<void(void*)>> result(
-      runtime.device().allocate(sizeof old), [&](void* memory) { runtime.device().free(memory); });
+      runtime.device().allocate(sizeof old),
+      [&](void* memory) { free_quietly(runtime.device(), memory); });
   call.result = static_cast<Word*>(result.get());
   run_by_one_thread(team, call);
   runtime.place().copy(&old, call.result, sizeof old);

@@ -51,7 +51,9 @@ class cuda_pe_device final : public pe_device {
                   "device cuda:{} ({}) does not see host memory at the host's addresses, which "
                   "teams need",
                   gpu_->ordinal(), gpu_->name());
-    if (gpu_->share_host_memory(start, bytes)) shared_.push_back(start);
+    shared_.reserve(shared_.size() + 1);
+    gpu_->share_host_memory(start, bytes);
+    shared_.push_back(start);
   }
 
  private:
@@ -102,7 +104,7 @@ std::unique_ptr<pe_device> choose_cuda_device(const environment& settings,
     ordinal %= count;
   } else {
     const auto number = std::string_view(choice).substr(std::strlen("cuda:"));
-    std::from_chars(number.data(), number.data() + number.size(), ordinal);
+    std::from_chars(number.data(), number.data() + number.size(), ordinal);  // checked already
   }
   const auto gpu = std::make_shared<const gpu::gpu>(driver, ordinal);
 

@@ -77,7 +77,7 @@ std::string describe(const heddle_team& team, int waiter, const wait_record& wai
 /// Follows who waits for whom, from `pe` on, to the PE that waits for nobody.
 std::string follow_waits(const heddle_team& team, int pe) {
   std::string chain;
-  const auto& ref = team.ref();
+  const auto& ref = team.host_ref();
   for (int hops = 0; pe >= 0 && hops < team.n_pes(); ++hops) {
     wait_record wait;
     if (!read_record(ref.control(pe)->waiting, wait)) {
@@ -100,12 +100,12 @@ error timed_out(const heddle_team& team, abort_code code) {
   constexpr std::string_view advice =
       ". Raise HEDDLE_TIMEOUT if this is expected; else look at that PE";
   wait_record wait;
-  if (read_record(team.ref().control(team.my_pe())->failure, wait))
+  if (read_record(team.host_ref().control(team.my_pe())->failure, wait))
     return {HEDDLE_ERROR_TIMEOUT, describe(team, team.my_pe(), wait) +
                                       follow_waits(team, wait.peer) + std::string(advice)};
   auto text = fmt::format("team {} was aborted: a wait of PE {} passed the deadline", team.name(),
                           code.reporter);
-  if (code.reporter >= 0 && read_record(team.ref().control(code.reporter)->failure, wait))
+  if (code.reporter >= 0 && read_record(team.host_ref().control(code.reporter)->failure, wait))
     text += ": " + describe(team, code.reporter, wait);
   if (code.culprit >= 0) text += follow_waits(team, code.culprit);
   return {HEDDLE_ERROR_ABORTED, text + std::string(advice)};
@@ -115,7 +115,7 @@ error timed_out(const heddle_team& team, abort_code code) {
 
 error failure_of(const heddle_team& team) {
   const auto code =
-      abort_code::from_word(load(&team.ref().control(team.my_pe())->abort_word, acquire));
+      abort_code::from_word(load(&team.host_ref().control(team.my_pe())->abort_word, acquire));
   switch (code.reason) {
     case abort_reason::timeout:
       return timed_out(team, code);

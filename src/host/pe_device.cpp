@@ -5,6 +5,7 @@
 #include <cstring>
 #include <heddle/device/host_groups.hpp>
 
+#include "support/log.hpp"
 #include "support/throw_error.hpp"
 #if defined(HEDDLE_HAVE_CUDA)
 #include "host/cuda_pe_device.hpp"
@@ -46,6 +47,12 @@ std::unique_ptr<pe_device> pe_device::choose(const environment& settings,
               "HEDDLE_DEVICE=host, or build it where CUDA is installed",
               choice);
 #endif
+}
+
+void free_quietly(exec::device& device, void* memory) noexcept try {
+  device.free(memory);
+} catch (const std::exception& failure) {
+  log::warn(log::subsystem::device, "{}", failure.what());
 }
 
 std::vector<device_description> list_devices() {

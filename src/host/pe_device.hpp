@@ -48,6 +48,9 @@ class pe_device {
   const bool is_host_;
 };
 
+/// For destructors: what fails is logged.
+void free_quietly(exec::device& device, void* memory) noexcept;
+
 /// A device of this machine, or why there is none of that kind.
 struct device_description {
   std::string name;

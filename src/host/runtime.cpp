@@ -156,9 +156,12 @@ void heddle_runtime::destroy_stream(heddle_stream* stream) {
 
 void heddle_runtime::drain(const std::vector<heddle::exec::stream*>& queues) {
   std::vector<std::shared_ptr<heddle::exec::event>> ends;
-  for (const auto& stream : streams_)
-    if (std::find(queues.begin(), queues.end(), stream->queue.get()) != queues.end())
-      stream->queue->record(ends.emplace_back(device().create_event()));
+  const auto wait_for = [&](heddle::exec::stream& queue) {
+    if (std::find(queues.begin(), queues.end(), &queue) != queues.end())
+      queue.record(ends.emplace_back(device().create_event()));
+  };
+  for (const auto& stream : streams_) wait_for(*stream->queue);
+  wait_for(device().default_stream());
   for (const auto& end : ends) end->synchronize();
 }
 
@@ -193,8 +196,18 @@ void heddle_runtime::pe_lost(int pe, std::string_view reason) {
   for (const auto& team : teams_) team->member_lost(pe);
 }
 
-void heddle_runtime::leave_in_order() {
+void heddle_runtime::end_streams() {
   streams_.clear();
+  try {
+    device().default_stream().synchronize();
+  } catch (const std::exception& failure) {
+    heddle::log::warn(heddle::log::subsystem::init, "work on the default stream: {}",
+                      failure.what());
+  }
+}
+
+void heddle_runtime::leave_in_order() {
+  end_streams();
   bool whole;
   {
     std::lock_guard lock(mutex_);
@@ -216,5 +229,5 @@ void heddle_runtime::leave_in_disorder(const std::string& reason) {
     std::lock_guard lock(mutex_);
     for (const auto& team : teams_) team->member_lost(my_pe());
   }
-  streams_.clear();
+  end_streams();
 }

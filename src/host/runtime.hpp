@@ -99,13 +99,15 @@ struct heddle_runtime : heddle::live_handle {
   void leave_in_disorder(const std::string& reason);
 
  private:
+  /// Waits for what is on any stream. Errors have been told, or are the teams'.
+  void end_streams();
   void make_control_memory(std::size_t bytes, heddle::deadline until);
   void pe_lost(int pe, std::string_view reason);
 
   heddle::environment environment_;
   std::unique_ptr<heddle::bootstrap> bootstrap_;
-  std::unique_ptr<heddle::pe_device> device_;
   std::unique_ptr<heddle::heap_memory> control_;  ///< beside a heap that is not host memory
+  std::unique_ptr<heddle::pe_device> device_;
   std::unique_ptr<heddle::symmetric_heap> heap_;
   std::unique_ptr<heddle::team_memory_pool> team_places_;
   std::unique_ptr<heddle::team_memory_pool> kernel_places_;  ///< where the heap has its own

@@ -67,7 +67,7 @@ std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> copy_for_kerne
   const std::size_t bytes = slots.size() * sizeof slots[0];
   std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> copy(
       static_cast<std::int32_t*>(runtime.device().allocate(bytes)),
-      [&runtime](std::int32_t* table) { runtime.device().free(table); });
+      [&runtime](std::int32_t* table) { heddle::free_quietly(runtime.device(), table); });
   runtime.place().copy(copy.get(), slots.data(), bytes);
   return copy;
 }
@@ -130,7 +130,7 @@ void heddle_team::abort(abort_code code, const std::string& reason) {
   std::strncpy(text.data(), reason.c_str(), text.size() - 1);
   for (int pe = 0; pe < n_pes(); ++pe) {
     std::uint64_t none = 0;
-    heddle::atomic_ref<std::uint64_t>(ref().control(pe)->abort_word)
+    heddle::atomic_ref<std::uint64_t>(host_ref().control(pe)->abort_word)
         .compare_exchange_strong(none, code.to_word(), heddle::release, heddle::relaxed);
   }
 }
@@ -145,7 +145,7 @@ void heddle_team::member_lost(int world_pe) {
   const int index = index_of(world_pe);
   if (index < 0) return;
   std::uint64_t none = 0;
-  heddle::atomic_ref<std::uint64_t>(ref().control(my_pe())->abort_word)
+  heddle::atomic_ref<std::uint64_t>(host_ref().control(my_pe())->abort_word)
       .compare_exchange_strong(none, abort_code{abort_reason::peer_lost, index, my_pe()}.to_word(),
                                heddle::release, heddle::relaxed);
 }

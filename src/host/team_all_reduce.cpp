@@ -131,4 +131,8 @@ void heddle_team::all_reduce(const void* input, void* output, std::size_t count,
     queue.launch({kernel.plan.channels, kernel.plan.threads}, kernel.kernel, &args_, sizeof args_);
     if (on_host) queue.enqueue([this] { check(); });
   });
+  if (!on_host && stream == nullptr) {
+    runtime_.device().default_stream().synchronize();
+    check();
+  }
 }

@@ -101,8 +101,8 @@ parser heap_size() {
 parser device() {
   return [](environment& into, std::string_view value) -> std::string {
     constexpr std::string_view numbered = "cuda:";
-    const bool has_number =
-        value.starts_with(numbered) && parse_number<unsigned>(value.substr(numbered.size()));
+    const bool has_number = value.starts_with(numbered) &&
+                            parse_number<int>(value.substr(numbered.size())).value_or(-1) >= 0;
     if (value != "host" && value != "cuda" && !has_number) return "host, cuda or cuda:N";
     into.device = value;
     return {};

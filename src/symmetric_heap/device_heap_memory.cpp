@@ -47,11 +47,6 @@ device_heap_memory::device_heap_memory(bootstrap& bootstrap, const gpu::gpu& dev
   bootstrap_.barrier(options.until);
 }
 
-device_heap_memory::~device_heap_memory() {
-  for (const auto& piece : pieces_)
-    for (const int slot : piece.slots) arena_->unmap(slot, piece.offset);
-}
-
 void device_heap_memory::meet_peers(std::size_t stride, deadline until) {
   ranks_ = exchange_.introduce(until);
   byte_writer out;
@@ -167,9 +162,21 @@ unique_fd device_heap_memory::make_piece(piece& piece) const {
   return shared;
 }
 
+/// Others wait for this PE in the exchange: what ends it here ends the job.
+std::map<int, unique_fd> device_heap_memory::pass(const unique_fd& mine, deadline until) {
+  try {
+    return exchange_.exchange(mine.get(), ranks_, until);
+  } catch (const error& failure) {
+    if (!bootstrap_.first_loss())
+      bootstrap_.report_lost(bootstrap_.rank(),
+                             fmt::format("it could not pass its memory: {}", failure.what()));
+    throw error(HEDDLE_ERROR_PEER_LOST, failure.what());
+  }
+}
+
 void device_heap_memory::map_peers(piece& piece, const unique_fd& mine, deadline until) {
   const auto& driver = device_.functions();
-  for (const auto& [rank, descriptor] : exchange_.exchange(mine.get(), ranks_, until)) {
+  for (const auto& [rank, descriptor] : pass(mine, until)) {
     const auto& each = peers_[static_cast<std::size_t>(rank)];
     if (!each.why_not_mapped.empty()) continue;
     CUmemGenericAllocationHandle handle = 0;
@@ -197,7 +204,6 @@ void device_heap_memory::add_piece(std::size_t bytes, deadline until) {
     throw;
   }
   set_size(size() + added.bytes);
-  pieces_.push_back(std::move(added));
 }
 
 void device_heap_memory::grow_to(std::size_t bytes) {

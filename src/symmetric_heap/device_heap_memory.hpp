@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,7 +25,9 @@ namespace heddle {
 ///       maps theirs into their slots
 ///     tells whether it could         (all_gather)  one could not: all give all pieces back
 ///
-/// so a heap that cannot grow is as large as before, on every PE, and stays usable. A PE whose
+/// so a heap that a device refuses memory is as large as before, on every PE, and stays usable. A
+/// PE that cannot pass descriptors at all (ulimit -n) is lost to the job, and says why. What is
+/// mapped stays so until the last PE of the process ends: others' kernels may use it. A PE whose
 /// device mine cannot reach (no NVLink, no PCIe peer access) is not mapped.
 class device_heap_memory final : public heap_memory {
  public:
@@ -37,8 +40,6 @@ class device_heap_memory final : public heap_memory {
 
   /// Collective over the bootstrap's ranks. The device outlives it.
   device_heap_memory(bootstrap& bootstrap, const gpu::gpu& device, const options& options);
-  ~device_heap_memory() override;
-
   void grow_to(std::size_t bytes) override;
   void zero(std::byte* at, std::size_t bytes, std::size_t known) override;
   void empty(std::byte* at, std::size_t bytes) override;
@@ -72,6 +73,7 @@ class device_heap_memory final : public heap_memory {
   [[nodiscard]] std::string why_apart(const peer& peer, bool same_host) const;
   void add_piece(std::size_t bytes, deadline until);
   [[nodiscard]] unique_fd make_piece(piece& piece) const;
+  std::map<int, unique_fd> pass(const unique_fd& mine, deadline until);
   void map_peers(piece& piece, const unique_fd& mine, deadline until);
   /// Throws on every rank if `work` has thrown on any, with that rank's error.
   template <class Work>
@@ -85,7 +87,6 @@ class device_heap_memory final : public heap_memory {
   std::vector<peer> peers_;  ///< by PE, this one's too
   std::size_t unit_ = 0;     ///< the coarsest granularity of all devices
   std::shared_ptr<device_arena> arena_;
-  std::vector<piece> pieces_;
 };
 
 }  // namespace heddle

@@ -188,6 +188,9 @@ CUresult mem_host_register(void* start, std::size_t bytes, unsigned) {
 CUresult mem_host_unregister(void* start) {
   call entered("cuMemHostUnregister");
   if (entered.result != CUDA_SUCCESS) return entered.result;
+  // The range is still there.
+  unsigned char resident = 0;
+  if (::mincore(start, 1, &resident) != 0) return CUDA_ERROR_INVALID_VALUE;
   return now->host_memory.erase(start) == 1 ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }
 

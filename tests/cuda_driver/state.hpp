@@ -69,7 +69,7 @@ struct state {
   CUmemGenericAllocationHandle next_handle = 1;
   std::map<std::string, planned_failure> failures;
   std::map<CUevent, std::unique_ptr<event_state>> events;
-  std::map<CUdeviceptr, std::unique_ptr<std::byte[]>> pool;
+  std::map<CUdeviceptr, std::size_t> pool;
   std::map<void*, std::size_t> host_memory;
   bool capturing = false;
 };

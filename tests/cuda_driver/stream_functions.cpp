@@ -4,6 +4,7 @@
 // Streams, events and what they run: complete when the call returns.
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -96,11 +97,13 @@ CUresult stream_create(CUstream* stream, unsigned) {
 }
 CUresult stream_destroy(CUstream stream) {
   call entered("cuStreamDestroy");
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
   --reinterpret_cast<device_state*>(stream)->streams;
   return entered.result;
 }
 CUresult stream_synchronize(CUstream) {
   call entered("cuStreamSynchronize");
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
   return entered.result;
 }
 CUresult memcpy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream) {
@@ -128,21 +131,39 @@ CUresult memset_d8_async(CUdeviceptr to, unsigned char value, std::size_t bytes,
   return CUDA_SUCCESS;
 }
 
-// The pool's memory is not checked as mapped memory is: the processor reaches it here.
+// The pool's memory is mapped from the start, for its own device.
 CUresult mem_alloc_async(CUdeviceptr* memory, std::size_t bytes, CUstream) {
   call entered("cuMemAllocAsync");
   if (entered.result != CUDA_SUCCESS) return entered.result;
-  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
-  if (bytes > now->layout.memory - current_device()->taken) return CUDA_ERROR_OUT_OF_MEMORY;
-  auto made = std::make_unique<std::byte[]>(bytes);
-  *memory = reinterpret_cast<CUdeviceptr>(made.get());
-  now->pool[*memory] = std::move(made);
+  auto* device = current_device();
+  if (!device) return CUDA_ERROR_INVALID_CONTEXT;
+  if (bytes > now->layout.memory - device->taken) return CUDA_ERROR_OUT_OF_MEMORY;
+  unique_fd file(::memfd_create("host-gpu-pool", MFD_CLOEXEC));
+  void* start = ::mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (!file || start == MAP_FAILED || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  *memory = reinterpret_cast<CUdeviceptr>(start);
+  now->pool[*memory] = bytes;
+  now->reservations[*memory] = bytes;
+  now->mappings.emplace(
+      *memory,
+      mapping{bytes,
+              std::make_shared<allocation>(std::move(file), bytes, device->ordinal, &device->taken),
+              {device->ordinal},
+              {device->ordinal}});
   return CUDA_SUCCESS;
 }
 CUresult mem_free_async(CUdeviceptr memory, CUstream) {
   call entered("cuMemFreeAsync");
   if (entered.result != CUDA_SUCCESS) return entered.result;
-  return now->pool.erase(memory) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  const auto found = now->pool.find(memory);
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (found == now->pool.end()) return CUDA_ERROR_INVALID_VALUE;
+  ::munmap(reinterpret_cast<void*>(memory), found->second);
+  now->mappings.erase(memory);
+  now->reservations.erase(memory);
+  now->pool.erase(found);
+  return CUDA_SUCCESS;
 }
 
 CUresult event_create(CUevent* event, unsigned) {
@@ -155,6 +176,7 @@ CUresult event_create(CUevent* event, unsigned) {
 }
 CUresult event_destroy(CUevent event) {
   call entered("cuEventDestroy");
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
   return now->events.erase(event) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 CUresult event_record(CUevent event, CUstream) {
@@ -165,11 +187,13 @@ CUresult event_record(CUevent event, CUstream) {
 }
 CUresult event_synchronize(CUevent) {
   call entered("cuEventSynchronize");
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
   return entered.result;
 }
 CUresult event_elapsed_time(float* milliseconds, CUevent start, CUevent end) {
   call entered("cuEventElapsedTime");
   if (entered.result != CUDA_SUCCESS) return entered.result;
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
   const auto& from = *now->events.at(start);
   const auto& to = *now->events.at(end);
   if (!from.recorded || !to.recorded) return CUDA_ERROR_INVALID_HANDLE;

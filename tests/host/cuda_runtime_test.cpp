@@ -136,8 +136,49 @@ TEST_CASE("teams are split and destroyed beside heaps in GPU memory") {
       expect(ref.n_pes() == part.n_pes(), "the kernels' view");
     }
     world.barrier();
+    // Its table is memory of the device, which the host cannot read to tell of an abort.
+    const auto part = world.split_color(color, self.my_pe());
+    part.barrier();
+    if (self.my_pe() == 1) part.abort("enough");
+    if (color == 0) {
+      const auto text = failure_of([&] { part.barrier(); });
+      expect(text.find("enough") != std::string::npos, text);
+    }
+    world.barrier();
   });
   CHECK(host_driver::in_use() == host_driver::usage{});
+}
+
+TEST_CASE("a PE that ends alone leaves the others what they have mapped, and is named") {
+  use_machine({.memory = std::size_t{4} << 30}, "cuda");
+  run_as_threads(3, [](runtime& self) {
+    const auto world = self.world();
+    symmetric_array<int> word(self, 1);
+    if (self.my_pe() == 1) {
+      self.abort("a test");
+      return;
+    }
+    const auto text = failure_of([&] {
+      for (;;) world.barrier();
+    });
+    expect(text.find("HEDDLE_ERROR_PEER_LOST: PE 1") == 0, text);
+    // Its heap and its words are still there for kernels that run.
+    void* there = nullptr;
+    expect(heddle_ptr(self.handle(), word.data(), 1, &there) == HEDDLE_SUCCESS && there, "mapped");
+  });
+  CHECK(host_driver::in_use() == host_driver::usage{});
+}
+
+TEST_CASE("what fails while a runtime ends is logged, and ends nothing else") {
+  use_machine({.memory = std::size_t{4} << 30}, "cuda:0");
+  {
+    const runtime self;
+    const device_array<int> kept(self, 10);
+    host_driver::fail("cuMemFreeAsync", CUDA_ERROR_ILLEGAL_ADDRESS);
+    host_driver::fail("cuStreamSynchronize", CUDA_ERROR_ILLEGAL_ADDRESS);
+    host_driver::fail("cuMemHostUnregister", CUDA_ERROR_UNKNOWN);
+  }
+  CHECK(host_driver::in_use().contexts == 0);
 }
 
 TEST_CASE("what only a kernel can do is left to the driver, whose error is told") {

@@ -67,7 +67,9 @@ struct abort_code {
 };
 
 /// How a team fails: words that kernels and the hosts of all its members see, in host memory on
-/// every device. All zero at the start.
+/// every device. All zero at the start. Between a processor and a GPU, or two GPUs, that share it
+/// over PCIe, a compare-and-swap need not be one step: of two that abort a team in the same moment
+/// either may be the one that is told of, and no wait goes on.
 struct team_control {
   alignas(cache_line) uint64_t abort_word;  ///< written by any member, or by its host
   alignas(cache_line) wait_record failure;  ///< the wait that passed its deadline on this PE

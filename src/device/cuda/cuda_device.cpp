@@ -19,9 +19,10 @@ class cuda_device final : public device {
       : shared_(std::move(gpu)),
         gpu_(*shared_),
         capacity_{gpu_.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), pes},
-        default_stream_(shared_, capacity_, nullptr) {}
+        default_stream_(shared_, capacity_) {}
   ~cuda_device() override {
-    for (void* memory : memory_) release(memory);
+    const gpu::gpu::quiet_scope current(gpu_);
+    for (void* memory : memory_) (void)release(memory);
   }
   cuda_device(const cuda_device&) = delete;
   cuda_device& operator=(const cuda_device&) = delete;
@@ -62,6 +63,7 @@ class cuda_device final : public device {
                     "gave, or was freed before",
                     memory);
     }
+    const gpu::gpu::scope current(gpu_);
     gpu::check(driver(), release(memory), "freeing memory of device cuda:{}", gpu_.ordinal());
   }
 
@@ -76,7 +78,6 @@ class cuda_device final : public device {
  private:
   [[nodiscard]] const gpu::driver& driver() const { return gpu_.functions(); }
   CUresult release(void* memory) const {
-    const gpu::gpu::scope current(gpu_);
     return driver().mem_free_async(reinterpret_cast<CUdeviceptr>(memory), gpu_.own_stream());
   }
 

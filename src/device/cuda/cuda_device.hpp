@@ -13,7 +13,7 @@ namespace heddle::exec {
 /// be resident at once: a launch gets its part of the multiprocessors.
 ///
 /// No call waits for other streams of the program, on which another PE's kernel may be waiting for
-/// this one. The default stream is CUDA's legacy default stream.
+/// this one: the default stream is one of the PE's own, not CUDA's, which PEs of a process share.
 std::unique_ptr<device> create_cuda_device(std::shared_ptr<const gpu::gpu> gpu, int pes);
 
 }  // namespace heddle::exec

@@ -24,14 +24,19 @@ cuda_event::cuda_event(std::shared_ptr<const gpu::gpu> gpu)
              "making an event on device cuda:{}", gpu_.ordinal());
 }
 
-cuda_event::~cuda_event() { gpu_.functions().event_destroy(event_); }
+cuda_event::~cuda_event() {
+  const gpu::gpu::quiet_scope current(gpu_);
+  gpu_.functions().event_destroy(event_);
+}
 
 void cuda_event::synchronize() {
+  const gpu::gpu::scope current(gpu_);
   gpu::check(gpu_.functions(), gpu_.functions().event_synchronize(event_),
              "waiting for an event of device cuda:{}", gpu_.ordinal());
 }
 
 double cuda_event::milliseconds_since(const event& start) const {
+  const gpu::gpu::scope current(gpu_);
   float elapsed = 0;
   const CUresult result = gpu_.functions().event_elapsed_time(
       &elapsed, static_cast<const cuda_event&>(start).event_, event_);
@@ -63,16 +68,19 @@ struct cuda_stream::host_call {
 };
 
 cuda_stream::cuda_stream(std::shared_ptr<const gpu::gpu> gpu, capacity capacity)
-    : shared_(std::move(gpu)), gpu_(*shared_), capacity_(capacity), owned_(true) {
+    : shared_(std::move(gpu)), gpu_(*shared_), capacity_(capacity) {
   const gpu::gpu::scope current(gpu_);
   gpu::check(driver(), driver().stream_create(&stream_, CU_STREAM_NON_BLOCKING),
              "making a stream on device cuda:{}", gpu_.ordinal());
 }
 
 cuda_stream::~cuda_stream() {
-  if (owned_ && driver().stream_destroy(stream_) != CUDA_SUCCESS)
-    log::warn(log::subsystem::device, "a stream of device cuda:{} could not be destroyed",
-              gpu_.ordinal());
+  const gpu::gpu::quiet_scope current(gpu_);
+  CUresult ended = driver().stream_synchronize(stream_);
+  if (ended == CUDA_SUCCESS) ended = driver().stream_destroy(stream_);
+  if (ended != CUDA_SUCCESS)
+    log::warn(log::subsystem::device, "a stream of device cuda:{} did not end in order: {}",
+              gpu_.ordinal(), gpu::describe(driver(), ended));
 }
 
 void cuda_stream::require_resident(launch_shape shape, CUfunction function) const {
@@ -96,13 +104,13 @@ void cuda_stream::require_resident(launch_shape shape, CUfunction function) cons
 
 void cuda_stream::launch(launch_shape shape, const kernel& kernel, const void* arguments,
                          std::size_t) {
+  const gpu::gpu::scope current(gpu_);  // CUDA's runtime too looks for the kernel in it
   auto* function = static_cast<CUfunction>(kernel.on_cuda ? kernel.on_cuda() : nullptr);
   if (!function)
     throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
                 "the kernel was not compiled for this PE's device, cuda:{}; compile the file that "
                 "launches it with nvcc, for this device's architecture",
                 gpu_.ordinal());
-  const gpu::gpu::scope current(gpu_);
   require_resident(shape, function);
   CUlaunchConfig config{};
   config.gridDimX = static_cast<unsigned>(shape.grid);

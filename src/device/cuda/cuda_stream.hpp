@@ -29,7 +29,7 @@ class cuda_event final : public event {
   CUevent event_ = nullptr;
 };
 
-/// A CUDA stream: the program's, or one that this makes and destroys.
+/// A CUDA stream that no other waits for. Its end waits for its work.
 class cuda_stream final : public stream {
  public:
   struct capacity {
@@ -38,8 +38,6 @@ class cuda_stream final : public stream {
   };
 
   cuda_stream(std::shared_ptr<const gpu::gpu> gpu, capacity capacity);
-  cuda_stream(std::shared_ptr<const gpu::gpu> gpu, capacity capacity, CUstream of_program)
-      : shared_(std::move(gpu)), gpu_(*shared_), capacity_(capacity), stream_(of_program) {}
   ~cuda_stream() override;
   cuda_stream(const cuda_stream&) = delete;
   cuda_stream& operator=(const cuda_stream&) = delete;
@@ -71,7 +69,6 @@ class cuda_stream final : public stream {
   const gpu::gpu& gpu_;
   const capacity capacity_;
   CUstream stream_ = nullptr;
-  bool owned_ = false;
   std::shared_ptr<failure_box> failures_ = std::make_shared<failure_box>();
 };
 

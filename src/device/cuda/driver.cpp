@@ -136,14 +136,18 @@ std::string why_version_is_too_old(int driver_version) {
       CUDA_VERSION % 1000 / 10, CUDA_VERSION / 1000);
 }
 
-void throw_driver_error(const driver& driver, CUresult result, std::string_view asked) {
+std::string describe(const driver& driver, CUresult result) {
   const char* name = nullptr;
   const char* text = nullptr;
   driver.get_error_name(result, &name);
   driver.get_error_string(result, &text);
+  return fmt::format("{} ({})", text ? text : "an error that CUDA does not name",
+                     name ? name : "?");
+}
+
+void throw_driver_error(const driver& driver, CUresult result, std::string_view asked) {
   throw_error(result == CUDA_ERROR_OUT_OF_MEMORY ? HEDDLE_ERROR_OUT_OF_MEMORY : HEDDLE_ERROR_SYSTEM,
-              "{}: {} ({})", asked, text ? text : "an error that CUDA does not name",
-              name ? name : "?");
+              "{}: {}", asked, describe(driver, result));
 }
 
 }  // namespace heddle::gpu

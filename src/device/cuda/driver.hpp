@@ -77,6 +77,9 @@ void use_driver(const driver* instead);
 /// this toolkit: CUDA keeps that within a major version. An empty text if it can.
 std::string why_version_is_too_old(int driver_version);
 
+/// CUDA's text and name for a result.
+std::string describe(const driver& driver, CUresult result);
+
 /// Throws heddle::error: HEDDLE_ERROR_OUT_OF_MEMORY for CUDA's, else HEDDLE_ERROR_SYSTEM, with
 /// CUDA's name and text for it after what was asked.
 [[noreturn]] void throw_driver_error(const driver& driver, CUresult result, std::string_view asked);

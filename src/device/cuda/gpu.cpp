@@ -3,6 +3,8 @@
 #include "device/cuda/gpu.hpp"
 
 #include <cstring>
+#include <map>
+#include <mutex>
 
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
@@ -65,7 +67,10 @@ gpu::gpu(const driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal)
 }
 
 gpu::~gpu() {
-  driver_.stream_destroy(stream_);
+  {
+    const quiet_scope current(*this);
+    driver_.stream_destroy(stream_);
+  }
   if (driver_.device_primary_ctx_release(handle_) != CUDA_SUCCESS)
     log::warn(log::subsystem::init, "the context of device cuda:{} was destroyed by the program",
               ordinal_);
@@ -77,6 +82,14 @@ gpu::scope::scope(const gpu& device) : driver_(device.driver_) {
 }
 
 gpu::scope::~scope() { driver_.ctx_pop_current(nullptr); }
+
+gpu::quiet_scope::quiet_scope(const gpu& device) noexcept
+    : driver_(device.driver_),
+      entered_(driver_.ctx_push_current(device.context_) == CUDA_SUCCESS) {}
+
+gpu::quiet_scope::~quiet_scope() {
+  if (entered_) driver_.ctx_pop_current(nullptr);
+}
 
 std::pair<std::size_t, std::size_t> gpu::memory() const {
   const scope current(*this);
@@ -120,18 +133,42 @@ void gpu::clear(void* to, std::size_t bytes) const {
   check(driver_, driver_.stream_synchronize(stream_), "waiting for device cuda:{}", ordinal_);
 }
 
-bool gpu::share_host_memory(void* start, std::size_t bytes) const {
+namespace {
+
+/// How many of this process's PEs share a range of host memory, by its start.
+struct shared_ranges {
+  std::mutex mutex;
+  std::map<void*, int> users;
+  static shared_ranges& of_process() {
+    static shared_ranges instance;
+    return instance;
+  }
+};
+
+}  // namespace
+
+void gpu::share_host_memory(void* start, std::size_t bytes) const {
+  auto& ranges = shared_ranges::of_process();
+  const std::lock_guard lock(ranges.mutex);
+  if (const auto known = ranges.users.find(start); known != ranges.users.end()) {
+    ++known->second;
+    return;
+  }
   const scope current(*this);
-  const CUresult shared = driver_.mem_host_register(
-      start, bytes, CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP);
-  if (shared == CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED) return false;
-  check(driver_, shared, "sharing {} bytes of host memory with device cuda:{}; raise ulimit -l",
-        bytes, ordinal_);
-  return true;
+  check(driver_,
+        driver_.mem_host_register(start, bytes,
+                                  CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
+        "sharing {} bytes of host memory with device cuda:{}; raise ulimit -l", bytes, ordinal_);
+  ranges.users.emplace(start, 1);
 }
 
-void gpu::unshare_host_memory(void* start) const {
-  const scope current(*this);
+void gpu::unshare_host_memory(void* start) const noexcept {
+  auto& ranges = shared_ranges::of_process();
+  const std::lock_guard lock(ranges.mutex);
+  const auto known = ranges.users.find(start);
+  if (known == ranges.users.end() || --known->second > 0) return;
+  ranges.users.erase(known);
+  const quiet_scope current(*this);
   if (driver_.mem_host_unregister(start) != CUDA_SUCCESS)
     log::warn(log::subsystem::device, "host memory at {} was not shared any more", start);
 }

@@ -36,6 +36,19 @@ class gpu {
     const driver& driver_;
   };
 
+  /// The same for destructors: what fails in it, fails in the calls that it is for.
+  class quiet_scope {
+   public:
+    explicit quiet_scope(const gpu& device) noexcept;
+    ~quiet_scope();
+    quiet_scope(const quiet_scope&) = delete;
+    quiet_scope& operator=(const quiet_scope&) = delete;
+
+   private:
+    const driver& driver_;
+    const bool entered_;
+  };
+
   [[nodiscard]] const driver& functions() const { return driver_; }
   [[nodiscard]] int ordinal() const { return ordinal_; }
   [[nodiscard]] CUdevice handle() const { return handle_; }
@@ -55,10 +68,10 @@ class gpu {
   /// streams.
   void copy(void* to, const void* from, std::size_t bytes) const;
   void clear(void* to, std::size_t bytes) const;
-  /// Lets kernels of every device load and store host memory, at its own address. False if another
-  /// has done that.
-  [[nodiscard]] bool share_host_memory(void* start, std::size_t bytes) const;
-  void unshare_host_memory(void* start) const;
+  /// Lets kernels of every device load and store host memory, at its own address, until as many
+  /// unshare it as have shared it.
+  void share_host_memory(void* start, std::size_t bytes) const;
+  void unshare_host_memory(void* start) const noexcept;
 
   /// What physical memory of the heap is: of this device, to be passed as a file descriptor.
   [[nodiscard]] CUmemAllocationProp memory_kind() const;
