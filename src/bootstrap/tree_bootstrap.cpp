@@ -180,8 +180,11 @@ std::vector<bootstrap::bytes> tree_bootstrap::collective(collective_call call, b
   if (found == results_.end()) throw_why_not(call, number);
   auto outcome = std::move(found->second);
   results_.erase(found);
-  if (outcome.status != HEDDLE_SUCCESS) throw error(outcome.status, outcome.problem);
-  return std::move(outcome.parts);
+  if (outcome.status == HEDDLE_SUCCESS) return std::move(outcome.parts);
+  // A rank that left may have done so for the loss of another.
+  if (auto loss = losses_.first())
+    throw error(HEDDLE_ERROR_PEER_LOST, describe_loss(call, number, *loss, size()));
+  throw error(outcome.status, outcome.problem);
 }
 
 const std::vector<int>* tree_bootstrap::answer_to(std::uint64_t number) const {

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <barrier>
 #include <cstdlib>
 #include <functional>
 #include <heddle/device/launch.hpp>
@@ -124,7 +125,8 @@ TEST_CASE("host calls reach heaps in GPU memory, with PEs as threads and as proc
 
 TEST_CASE("teams are split and destroyed beside heaps in GPU memory") {
   use_machine({.devices = 2, .memory = std::size_t{4} << 30}, "cuda");
-  run_as_threads(4, [](runtime& self) {
+  std::barrier all_threads(4);
+  run_as_threads(4, [&](runtime& self) {
     const auto world = self.world();
     // Members 0, 1 and 3 are at no equal distance: kernels get a table of the device.
     const int color = self.my_pe() == 2 ? 1 : 0;
@@ -138,7 +140,7 @@ TEST_CASE("teams are split and destroyed beside heaps in GPU memory") {
     world.barrier();
     // Its table is memory of the device, which the host cannot read to tell of an abort.
     const auto part = world.split_color(color, self.my_pe());
-    part.barrier();
+    all_threads.arrive_and_wait();  // nobody is in a call of the team
     if (self.my_pe() == 1) part.abort("enough");
     if (color == 0) {
       const auto text = failure_of([&] { part.barrier(); });
@@ -151,9 +153,11 @@ TEST_CASE("teams are split and destroyed beside heaps in GPU memory") {
 
 TEST_CASE("a PE that ends alone leaves the others what they have mapped, and is named") {
   use_machine({.memory = std::size_t{4} << 30}, "cuda");
-  run_as_threads(3, [](runtime& self) {
+  std::barrier all_threads(3);
+  run_as_threads(3, [&](runtime& self) {
     const auto world = self.world();
     symmetric_array<int> word(self, 1);
+    all_threads.arrive_and_wait();  // nobody is in the allocation
     if (self.my_pe() == 1) {
       self.abort("a test");
       return;
