@@ -77,6 +77,8 @@ check "output that a daemon holds" 0 "left behind" timeout 8 "$bin/heddle-run" -
 kill "$(cat "$scratch/daemon")"
 rm "$scratch/away" "$scratch/daemon"
 check "output that nobody reads" 124 "has run for" timeout 5 bash -c '"$0" -n 1 --tag-output --timeout 0.3 --grace 0.2 yes | (sleep 2; head -1 >/dev/null); exit ${PIPESTATUS[0]}' "$bin/heddle-run"
+check "a PMIx server that does not end" 5 "^out$" timeout 30 env LD_PRELOAD="$bin/../lib/libstuck_finalize.so" \
+  "$bin/heddle-run" -n 2 --bind-to none sh -c 'echo out; exit 5'
 check "timeout" 124 "has run for" "$bin/heddle-run" -n 2 --timeout 0.3 sleep 60
 check "variables" 0 "^blue$" "$bin/heddle-run" -n 1 -x COLOUR=blue sh -c 'echo $COLOUR'
 check "-x before an inherited variable" 0 "^blue$" env COLOUR=red "$bin/heddle-run" -n 1 -x COLOUR=green -x COLOUR=blue printenv COLOUR

@@ -5,12 +5,17 @@
 
 #include <fmt/format.h>
 
+#include <unistd.h>
+
+#include <cstdio>
 #include <exception>
 
 #include "job.hpp"
 #include "pe_process.hpp"
 
-int main(int argc, char** argv) {
+namespace {
+
+int run(int argc, char** argv) {
   const auto parsed = heddle::run::parse(argc, argv);
   if (!parsed.run) return parsed.status;
   try {
@@ -22,4 +27,13 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "heddle-run: {}\n", failure.what());
     return 1;
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int status = run(argc, argv);
+  std::fflush(nullptr);
+  // Nothing is left to do, and a thread of libpmix may still be there (pmix_server).
+  ::_exit(status);
 }

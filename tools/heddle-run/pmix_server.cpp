@@ -13,6 +13,7 @@
 #include <memory>
 #include <numeric>
 
+#include "bootstrap/bounded_call.hpp"
 #include "pmix_completion.hpp"
 #include "support/throw_error.hpp"
 
@@ -20,6 +21,8 @@ namespace heddle::run {
 namespace {
 
 constexpr std::chrono::seconds patience{10};
+/// What the server may take to end, when all PEs have ended.
+constexpr std::chrono::seconds finalize_time{2};
 
 pmix_server::abort_callback abort_handler;
 
@@ -187,8 +190,8 @@ pmix_server::pmix_server(const std::string& folder, int size, abort_callback on_
 }
 
 pmix_server::~pmix_server() {
-  PMIx_server_finalize();
-  abort_handler = nullptr;
+  // libpmix 4.2 may wait in there for a lock that its progress thread took along when it ended.
+  if (call_until(deadline::after(finalize_time), PMIx_server_finalize)) abort_handler = nullptr;
 }
 
 std::vector<std::string> pmix_server::environment_of(int rank,
