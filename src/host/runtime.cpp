@@ -70,9 +70,9 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
   team_places_->take(world_place);
   team_places_->take(node_place);
   world_ = add_team(std::make_unique<heddle_team>(*this, heddle_team::kind::world, "world",
-                                                  all_pes(n_pes()), world_place));
+                                                  all_pes(n_pes()), world_place, 0));
   node_ = add_team(std::make_unique<heddle_team>(*this, heddle_team::kind::node, "node", neighbours,
-                                                 node_place));
+                                                 node_place, 0));
   bootstrap_->on_lost([this](int pe, std::string_view reason) { pe_lost(pe, reason); });
   heap_->set_barrier([this] { barrier(); });
   heddle::log::info(heddle::log::subsystem::init,

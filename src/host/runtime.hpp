@@ -77,6 +77,12 @@ struct heddle_runtime : heddle::live_handle {
   /// A bit for each team place that no team of this PE has, nor a member of one that it had.
   [[nodiscard]] std::uint64_t free_team_places();
 
+  /// For a team that this PE proposes: of no other team of the job.
+  [[nodiscard]] std::uint64_t new_team_id() {
+    return ++proposed_teams_ * static_cast<std::uint64_t>(n_pes()) +
+           static_cast<std::uint64_t>(my_pe());
+  }
+
   heddle_stream* create_stream();
   void destroy_stream(heddle_stream* stream);
   /// The queue of a handle; NULL is the default stream.
@@ -118,6 +124,7 @@ struct heddle_runtime : heddle::live_handle {
   std::vector<std::unique_ptr<heddle_team>> teams_;
   std::map<int, std::string> lost_;
   std::vector<std::unique_ptr<heddle_team>> left_teams_;  ///< not yet by all members
+  std::uint64_t proposed_teams_ = 0;
   heddle_team* world_ = nullptr;
   heddle_team* node_ = nullptr;
   std::vector<std::unique_ptr<heddle_stream>> streams_;

@@ -75,12 +75,13 @@ std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> copy_for_kerne
 }  // namespace
 
 heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string name,
-                         std::vector<int> world_pes, int place)
+                         std::vector<int> world_pes, int place, std::uint64_t id)
     : runtime_(runtime),
       kind_(kind),
       name_(std::move(name)),
       world_pes_(std::move(world_pes)),
       place_(place),
+      id_(id),
       slots_(slots_of(runtime, world_pes_)),
       kernel_slots_(copy_for_kernels(runtime, slots_)),
       host_ref_(build_ref(runtime, world_pes_, place, slot_step(slots_), slots_.data(),

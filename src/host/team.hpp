@@ -23,9 +23,10 @@ struct heddle_team : heddle::live_handle {
  public:
   enum class kind { world, node, split };
 
-  /// `world_pes` are its members in order; `place` is theirs in the pool.
+  /// `world_pes` are its members in order; `place` is theirs in the pool. `id` is known to all of
+  /// them, and no other team has it that one of them was or will be in.
   heddle_team(heddle_runtime& runtime, kind kind, std::string name, std::vector<int> world_pes,
-              int place);
+              int place, std::uint64_t id);
   ~heddle_team();
   heddle_team(const heddle_team&) = delete;
   heddle_team& operator=(const heddle_team&) = delete;
@@ -109,7 +110,8 @@ struct heddle_team : heddle::live_handle {
   const cached_kernel& kernel_for(std::size_t bytes, heddle_type_t type, heddle_op_t op);
   void compare_calls(std::size_t count, heddle_type_t type, heddle_op_t op) const;
   void mark_last_collective(heddle::exec::stream& queue);
-  heddle_team* join_child(std::string name, const std::vector<int>& world_pes, int place) const;
+  heddle_team* join_child(std::string name, const std::vector<int>& world_pes, int place,
+                          std::uint64_t id) const;
   void meet() const;
 
   heddle_runtime& runtime_;
@@ -117,6 +119,7 @@ struct heddle_team : heddle::live_handle {
   const std::string name_;
   const std::vector<int> world_pes_;
   const int place_;
+  const std::uint64_t id_;
   std::atomic<bool> told_{false};
   bool met_at_the_end_ = false;
   heddle::exec::stream* last_queue_ = nullptr;  ///< has the last collective; null: it is complete

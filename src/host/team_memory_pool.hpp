@@ -24,7 +24,7 @@ class team_memory_pool {
   struct alignas(cache_line) mail {
     std::array<std::uint64_t, 8> words;
     std::array<char, 184> abort_text;  ///< why this PE's user aborted the team
-    std::uint64_t has_left;            ///< not 0: it uses the team's place no more
+    std::uint64_t has_left;  ///< the id of the team whose place this PE uses no more: its last word
   };
 
   /// In the front of this PE's heap of that memory, which has bytes_needed() and outlives it.

@@ -28,13 +28,13 @@ int common_place(const std::vector<heddle_team::words>& all, std::size_t word, i
 }  // namespace
 
 /// Makes the team of `world_pes`; null for a PE outside.
-heddle_team* heddle_team::join_child(std::string name, const std::vector<int>& world_pes,
-                                     int place) const {
+heddle_team* heddle_team::join_child(std::string name, const std::vector<int>& world_pes, int place,
+                                     std::uint64_t id) const {
   if (std::find(world_pes.begin(), world_pes.end(), runtime_.my_pe()) == world_pes.end())
     return nullptr;
   runtime_.team_places().take(place);
   return runtime_.add_team(
-      std::make_unique<heddle_team>(runtime_, kind::split, std::move(name), world_pes, place));
+      std::make_unique<heddle_team>(runtime_, kind::split, std::move(name), world_pes, place, id));
 }
 
 heddle_team* heddle_team::split_strided(int start, int stride, int size) {
@@ -46,7 +46,8 @@ heddle_team* heddle_team::split_strided(int start, int stride, int size) {
         "heddle_team_split_strided: start {}, stride {}, size {} leave the {} PEs of team {}",
         start, stride, size, n_pes(), name_);
   const auto all = exchange({runtime_.free_team_places(), static_cast<std::uint64_t>(start),
-                             static_cast<std::uint64_t>(stride), static_cast<std::uint64_t>(size)});
+                             static_cast<std::uint64_t>(stride), static_cast<std::uint64_t>(size),
+                             runtime_.new_team_id()});
   for (std::size_t pe = 0; pe < all.size(); ++pe)
     if (all[pe][1] != all[0][1] || all[pe][2] != all[0][2] || all[pe][3] != all[0][3])
       throw_error(HEDDLE_ERROR_MISMATCH,
@@ -60,7 +61,8 @@ heddle_team* heddle_team::split_strided(int start, int stride, int size) {
   std::vector<int> members;
   for (long long i = 0; i < size; ++i)
     members.push_back(world_pes_[static_cast<std::size_t>(start + i * stride)]);
-  return join_child(fmt::format("{}[{}:{}:{}]", name_, start, stride, size), members, place);
+  return join_child(fmt::format("{}[{}:{}:{}]", name_, start, stride, size), members, place,
+                    all[0][4]);
 }
 
 heddle_team* heddle_team::split_color(int color, int key) {
@@ -68,7 +70,7 @@ heddle_team* heddle_team::split_color(int color, int key) {
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                 "heddle_team_split_color: colour {}; it is 0 or more, or -1 for no team", color);
   const auto all = exchange({runtime_.free_team_places(), static_cast<std::uint64_t>(color),
-                             static_cast<std::uint64_t>(key)});
+                             static_cast<std::uint64_t>(key), runtime_.new_team_id()});
   const int place = common_place(all, 0, runtime_.environment().max_teams);
   std::vector<int> indices;
   for (int pe = 0; pe < n_pes(); ++pe)
@@ -80,7 +82,7 @@ heddle_team* heddle_team::split_color(int color, int key) {
   std::vector<int> members;
   if (color != -1)
     for (int index : indices) members.push_back(world_pes_[static_cast<std::size_t>(index)]);
-  return join_child(fmt::format("{}/colour {}", name_, color), members, place);
+  return join_child(fmt::format("{}/colour {}", name_, color), members, place, all[0][3]);
 }
 
 void heddle_team::retire() {
@@ -88,17 +90,20 @@ void heddle_team::retire() {
     throw_error(HEDDLE_ERROR_INVALID_USAGE,
                 "heddle_team_destroy: team {} belongs to the runtime and goes with it", name_);
   runtime_.drain(queues_);
-  auto* mail = runtime_.team_places().mail_slots(place_);
-  for (int pe = 0; pe < n_pes(); ++pe) host_ref().p(&mail[my_pe()].has_left, std::uint64_t{1}, pe);
   met_at_the_end_ = host_ref().barrier(heddle::thread_group{}, heddle::team_memory::host_barrier) ==
                     heddle::wait_status::ok;
+  // After the barrier's own words. Where the others have met, one of them may have made its place
+  // zero by now, and a new team may be there: that has another id.
+  host_ref().fence();
+  auto* mail = runtime_.team_places().mail_slots(place_);
+  for (int pe = 0; pe < n_pes(); ++pe) host_ref().p(&mail[my_pe()].has_left, id_, pe);
 }
 
 bool heddle_team::all_have_left() const {
   if (met_at_the_end_) return true;
   const auto* mail = runtime_.team_places().mail_slots(place_);
   for (int pe = 0; pe < n_pes(); ++pe)
-    if (heddle::load(&mail[pe].has_left, heddle::acquire) == 0 &&
+    if (heddle::load(&mail[pe].has_left, heddle::acquire) != id_ &&
         !runtime_.is_lost(world_pes_[static_cast<std::size_t>(pe)]))
       return false;
   return true;
