@@ -51,12 +51,18 @@ tree_shape shape_of(const std::vector<endpoint>& table) {
   return {hosts, tree_shape::usual_fan_out};
 }
 
-rendezvous_result gather_and_tell(const rendezvous_request& request, const endpoint& mine,
-                                  deadline until) {
+meeting::request to_meet(const rendezvous_request& request) {
   meeting::request wanted;
   wanted.purpose = link_purpose::rendezvous;
+  wanted.rank = request.rank;
   wanted.size = request.size;
   wanted.secret = request.secret;
+  return wanted;
+}
+
+rendezvous_result gather_and_tell(const rendezvous_request& request, const endpoint& mine,
+                                  deadline until) {
+  auto wanted = to_meet(request);
   wanted.listeners = request.listeners;
   for (int rank = 1; rank < request.size; ++rank) wanted.expected.push_back(rank);
   meeting met(std::move(wanted));
@@ -81,11 +87,7 @@ rendezvous_result gather_and_tell(const rendezvous_request& request, const endpo
 
 rendezvous_result introduce_and_learn(const rendezvous_request& request, const endpoint& mine,
                                       deadline until) {
-  meeting::request wanted;
-  wanted.purpose = link_purpose::rendezvous;
-  wanted.rank = request.rank;
-  wanted.size = request.size;
-  wanted.secret = request.secret;
+  auto wanted = to_meet(request);
   wanted.callee = 0;
   wanted.at = request.at;
   wanted.callee_may_be_late = true;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <heddle/device/impl/kernel_forms.hpp>
+
 #include "coll/all_reduce_kernels.hpp"
 
 namespace heddle {
@@ -15,9 +17,7 @@ __global__ void __launch_bounds__(most_cuda_threads, 1)
 template <class Body>
 cuda_form::type cuda_form::of() {
   return []() -> void* {
-    cudaKernel_t found = nullptr;
-    const auto* symbol = reinterpret_cast<const void*>(&run_all_reduce<Body>);
-    return cudaGetKernel(&found, symbol) == cudaSuccess ? found : nullptr;
+    return detail::find_cuda_kernel(reinterpret_cast<const void*>(&run_all_reduce<Body>));
   };
 }
 

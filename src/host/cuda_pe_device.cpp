@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/cuda_pe_device.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -73,30 +72,18 @@ const gpu::driver& required_driver(const std::string& choice) {
   return *driver;
 }
 
-int count_devices(const gpu::driver& driver, const std::string& choice) {
-  int count = 0;
-  gpu::check(driver, driver.device_get_count(&count), "asking CUDA for the number of its devices");
-  if (count == 0)
-    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
-                "HEDDLE_DEVICE={}: CUDA shows no device here (CUDA_VISIBLE_DEVICES may hide them); "
-                "choose HEDDLE_DEVICE=host",
-                choice);
-  return count;
-}
-
-/// The PEs of this host, this one too, whose `theirs` is `mine`.
-template <class Value>
-int count_equal(const std::vector<Value>& theirs, const Value& mine) {
-  return static_cast<int>(std::count(theirs.begin(), theirs.end(), mine));
-}
-
 }  // namespace
 
 std::unique_ptr<pe_device> choose_cuda_device(const environment& settings,
                                               const std::string& choice, bootstrap& bootstrap,
                                               deadline until) {
   const auto& driver = required_driver(choice);
-  const int count = count_devices(driver, choice);
+  const int count = gpu::count_devices(driver);
+  if (count == 0)
+    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                "HEDDLE_DEVICE={}: CUDA shows no device here (CUDA_VISIBLE_DEVICES may hide them); "
+                "choose HEDDLE_DEVICE=host",
+                choice);
   int ordinal = 0;
   if (choice == "cuda") {
     for (int pe = 0; pe < bootstrap.rank(); ++pe)
@@ -109,11 +96,11 @@ std::unique_ptr<pe_device> choose_cuda_device(const environment& settings,
   const auto gpu = std::make_shared<const gpu::gpu>(driver, ordinal);
 
   const auto all = bootstrap.all_gather(std::as_bytes(std::span(gpu->uuid())), until);
-  std::vector<bootstrap::bytes> of_my_host;
+  const auto me = static_cast<std::size_t>(bootstrap.rank());
+  int pes = 0;
   for (std::size_t pe = 0; pe < all.size(); ++pe)
-    if (bootstrap.host_of(static_cast<int>(pe)) == bootstrap.host_of(bootstrap.rank()))
-      of_my_host.push_back(all[pe]);
-  const int pes = count_equal(of_my_host, all[static_cast<std::size_t>(bootstrap.rank())]);
+    pes += all[pe] == all[me] &&
+           bootstrap.host_of(static_cast<int>(pe)) == bootstrap.host_of(bootstrap.rank());
   log::info(log::subsystem::device, "PE {} runs on cuda:{} ({}), which {} PE{} share",
             bootstrap.rank(), ordinal, gpu->name(), pes, pes == 1 ? "" : "s");
   return std::make_unique<cuda_pe_device>(gpu, pes, settings.timeout);

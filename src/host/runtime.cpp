@@ -13,6 +13,7 @@
 #include "host/settings.hpp"
 #include "support/last_cache.hpp"
 #include "support/log.hpp"
+#include "support/round_up.hpp"
 #include "support/throw_error.hpp"
 
 using heddle::throw_error;
@@ -84,7 +85,7 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
 /// Host memory for what kernels and the hosts of all PEs see together.
 void heddle_runtime::make_control_memory(std::size_t bytes, heddle::deadline until) {
   constexpr std::size_t huge_page = std::size_t{2} << 20;
-  const std::size_t stride = (bytes + huge_page - 1) / huge_page * huge_page;
+  const std::size_t stride = heddle::round_up(bytes, huge_page);
   control_ = heddle::make_host_heap_memory(*bootstrap_, bytes, stride, until);
   for (int pe = 0; pe < n_pes(); ++pe)
     if (control_->slot_of(pe) >= 0)

@@ -3,21 +3,23 @@
 
 #include "host/team_memory_pool.hpp"
 
+#include "support/round_up.hpp"
+
 namespace heddle {
 
 namespace {
 
 constexpr std::size_t page = 4096;
 
-constexpr std::size_t round_up(std::size_t bytes) { return (bytes + page - 1) / page * page; }
+constexpr std::size_t whole_pages(std::size_t bytes) { return round_up(bytes, page); }
 
-std::size_t mail_offset() { return round_up(sizeof(team_memory)); }
+std::size_t mail_offset() { return whole_pages(sizeof(team_memory)); }
 std::size_t scratch_offset(int world_size) {
-  return round_up(mail_offset() +
-                  static_cast<std::size_t>(world_size) * sizeof(team_memory_pool::mail));
+  return whole_pages(mail_offset() +
+                     static_cast<std::size_t>(world_size) * sizeof(team_memory_pool::mail));
 }
 std::size_t bytes_per_place(int world_size) {
-  return round_up(scratch_offset(world_size) + channel_scratch::bytes_per_team(world_size));
+  return whole_pages(scratch_offset(world_size) + channel_scratch::bytes_per_team(world_size));
 }
 
 }  // namespace
@@ -29,7 +31,7 @@ team_memory_pool::team_memory_pool(heap_memory& memory, int places, int world_si
       free_(places == max_places ? ~std::uint64_t{0} : (std::uint64_t{1} << places) - 1) {}
 
 std::size_t team_memory_pool::control_bytes() {
-  return round_up(max_places * sizeof(team_control));
+  return whole_pages(max_places * sizeof(team_control));
 }
 
 std::size_t team_memory_pool::bytes_needed(int places, int world_size) {

@@ -9,6 +9,7 @@
 #include "bootstrap/byte_stream.hpp"
 #include "support/environment.hpp"
 #include "support/log.hpp"
+#include "support/round_up.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle {
@@ -16,10 +17,6 @@ namespace {
 
 /// A growing heap takes this much at once, so that small blocks do not each cost an exchange.
 constexpr std::size_t growth = std::size_t{32} << 20;
-
-constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
-  return (bytes + unit - 1) / unit * unit;
-}
 
 /// Physical memory of a device, held by its handle; a mapping keeps it beyond that.
 class physical_memory {

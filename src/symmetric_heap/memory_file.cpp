@@ -12,6 +12,7 @@
 #include <string>
 
 #include "support/environment.hpp"
+#include "support/round_up.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle {
@@ -30,7 +31,7 @@ memory_file::memory_file() : file_(::memfd_create("heddle-heap", MFD_CLOEXEC | M
 
 void memory_file::grow_to(std::size_t bytes) {
   if (bytes <= size_) return;
-  const std::size_t size = (bytes + granule - 1) / granule * granule;
+  const std::size_t size = round_up(bytes, granule);
   // Past this limit the system does not only refuse: it ends the process by SIGXFSZ.
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && size > limit.rlim_cur)

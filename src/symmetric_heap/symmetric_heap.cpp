@@ -8,6 +8,7 @@
 
 #include "support/environment.hpp"
 #include "support/log.hpp"
+#include "support/round_up.hpp"
 #include "support/throw_error.hpp"
 #include "symmetric_heap/host_heap_memory.hpp"
 
@@ -17,10 +18,6 @@ namespace {
 
 constexpr std::size_t page = 4096;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
-
-constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
-  return (bytes + unit - 1) / unit * unit;
-}
 
 }  // namespace
 

@@ -13,6 +13,7 @@
 #include "bootstrap/network_interface.hpp"
 #include "bootstrap/thread_bootstrap.hpp"
 #include "bootstrap/unique_id_bootstrap.hpp"
+#include "environment_variable.hpp"
 
 using namespace heddle;
 using namespace std::chrono_literals;
@@ -49,14 +50,6 @@ void check_one_at_a_time() {
   second.reset();
   CHECK(refusal() == "");
 }
-
-struct environment_variable {
-  environment_variable(const char* name, const std::string& value) : name_(name) {
-    ::setenv(name, value.c_str(), 1);
-  }
-  ~environment_variable() { ::unsetenv(name_); }
-  const char* name_;
-};
 
 }  // namespace
 

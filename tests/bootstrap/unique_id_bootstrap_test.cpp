@@ -22,6 +22,7 @@
 #include "bootstrap/meeting.hpp"
 #include "bootstrap/network_interface.hpp"
 #include "bootstrap/socket_address.hpp"
+#include "environment_variable.hpp"
 #include "thread_starter.hpp"
 
 using namespace heddle;
@@ -94,14 +95,6 @@ std::unique_ptr<frame_link> meet_rank_zero(const heddle_unique_id_t& id, int ran
   met.run(deadline::after(20s));
   return std::move(met.links().at(0));
 }
-
-struct environment_variable {
-  environment_variable(const char* name, const std::string& value) : name_(name) {
-    ::setenv(name, value.c_str(), 1);
-  }
-  ~environment_variable() { ::unsetenv(name_); }
-  const char* name_;
-};
 
 }  // namespace
 

@@ -20,12 +20,6 @@ device_uuid uuid_of(const driver& driver, CUdevice device) {
   return uuid;
 }
 
-int count_devices(const driver& driver) {
-  int count = 0;
-  check(driver, driver.device_get_count(&count), "asking CUDA for the number of its devices");
-  return count;
-}
-
 }  // namespace
 
 gpu::gpu(const driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {
@@ -180,6 +174,12 @@ CUmemAllocationProp gpu::memory_kind() const {
   kind.location.id = ordinal_;
   kind.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
   return kind;
+}
+
+int count_devices(const driver& driver) {
+  int count = 0;
+  check(driver, driver.device_get_count(&count), "asking CUDA for the number of its devices");
+  return count;
 }
 
 bool can_access(const driver& driver, int from, int to) {

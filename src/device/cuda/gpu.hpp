@@ -87,6 +87,9 @@ class gpu {
   std::size_t granularity_ = 0;
 };
 
+/// How many devices CUDA shows to this process.
+int count_devices(const driver& driver);
+
 /// Whether kernels of a device can load and store memory of another.
 bool can_access(const driver& driver, int from, int to);
 

@@ -8,6 +8,12 @@
 namespace heddle::detail {
 
 #if defined(__CUDACC__)
+/// The CUkernel of a __global__ function; null if it is not compiled for the current device.
+inline void* find_cuda_kernel(const void* symbol) {
+  cudaKernel_t found = nullptr;
+  return cudaGetKernel(&found, symbol) == cudaSuccess ? found : nullptr;
+}
+
 template <class Call>
 __global__ void run_call(const __grid_constant__ Call call) {
   call(cuda_block{});
@@ -24,9 +30,7 @@ heddle_kernel_t forms_of() {
   };
 #if defined(__CUDACC__)
   forms.on_cuda = []() -> void* {
-    cudaKernel_t found = nullptr;
-    const auto* symbol = reinterpret_cast<const void*>(&run_call<Call>);
-    return cudaGetKernel(&found, symbol) == cudaSuccess ? found : nullptr;
+    return find_cuda_kernel(reinterpret_cast<const void*>(&run_call<Call>));
   };
 #endif
   return forms;

@@ -194,13 +194,6 @@ template <class T, class Op>
 }
 
 #if defined(__x86_64__)
-[[gnu::always_inline]] inline void stream_line(void* dst, const void* line) {
-  for (size_t part = 0; part < cache_line; part += sizeof(__m128i))
-    _mm_stream_si128(
-        reinterpret_cast<__m128i*>(static_cast<byte*>(dst) + part),
-        _mm_load_si128(reinterpret_cast<const __m128i*>(static_cast<const byte*>(line) + part)));
-}
-
 /// Elements that the streaming loops combine at a time: four lines, long enough for the compiler to
 /// vectorise loops over them rather than unroll them.
 template <class T>
@@ -307,7 +300,8 @@ template <class T, class Op>
     for (size_t i = 0; i < block; ++i) result[i] = acc::narrow(sum[i]);
     for (size_t i = 0; i < block; i += line)
       for (int d = 0; d < with.n_destinations; ++d)
-        stream_line(with.destinations[d] + at + i, &result[i]);
+        stream_lines(reinterpret_cast<byte*>(with.destinations[d] + at + i),
+                     reinterpret_cast<const byte*>(&result[i]), 1);
   }
   _mm_sfence();  // streaming stores are weakly ordered: after this they are before any later
                  // release
@@ -421,7 +415,6 @@ template <class T, class Op>
   reduce_pair_of<T, Op>(with, begin, end, finish);
 }
 
-inline const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
 inline const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
 #endif
 
