@@ -135,9 +135,9 @@ std::uint64_t heddle_runtime::free_team_places() {
   return team_places_->free_places();
 }
 
-heddle_stream* heddle_runtime::create_stream() {
+heddle_stream* heddle_runtime::add_stream(std::unique_ptr<heddle::exec::stream> made) {
   std::lock_guard lock(mutex_);
-  return streams_.emplace_back(new heddle_stream(*this, device().create_stream())).get();
+  return streams_.emplace_back(new heddle_stream(*this, std::move(made))).get();
 }
 
 void heddle_runtime::destroy_stream(heddle_stream* stream) {
@@ -158,8 +158,12 @@ void heddle_runtime::destroy_stream(heddle_stream* stream) {
 void heddle_runtime::drain(const std::vector<heddle::exec::stream*>& queues) {
   std::vector<std::shared_ptr<heddle::exec::event>> ends;
   const auto wait_for = [&](heddle::exec::stream& queue) {
-    if (std::find(queues.begin(), queues.end(), &queue) != queues.end())
-      queue.record(ends.emplace_back(device().create_event()));
+    if (std::find(queues.begin(), queues.end(), &queue) == queues.end()) return;
+    if (queue.capture() != 0)
+      throw_error(HEDDLE_ERROR_INVALID_USAGE,
+                  "heddle_team_destroy: a stream that the team was used on is being captured into "
+                  "a CUDA graph; end the capture first");
+    queue.record(ends.emplace_back(device().create_event()));
   };
   for (const auto& stream : streams_) wait_for(*stream->queue);
   wait_for(device().default_stream());

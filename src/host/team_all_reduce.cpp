@@ -122,7 +122,7 @@ void heddle_team::all_reduce(const void* input, void* output, std::size_t count,
   args_.stores =
       kernel.plan.streaming ? heddle::detail::stores::streaming : heddle::detail::stores::cached;
   const bool on_host = runtime_.place().is_host();
-  if (on_host && stream == nullptr && !last_queue_ && kernel.plan.channels == 1 &&
+  if (on_host && stream == nullptr && !order_.is_pending() && kernel.plan.channels == 1 &&
       kernel.plan.threads == 1) {
     kernel.kernel.on_host(&args_, &heddle::one_thread_block);
     return check();

@@ -17,7 +17,8 @@
 /// made; an allocation lives as long as a handle or a mapping of it; out of memory; a context must
 /// be current. The processor cannot touch device memory, so that code that tries to crashes here as
 /// it does beside a GPU. Work of a stream is done when the call that enqueues
-/// it returns. It runs no kernels and pretends nothing about them: a launch fails.
+/// it returns. It runs no kernels and pretends nothing about them: a launch fails, unless a test
+/// asks for launches that do nothing.
 namespace heddle::gpu::host_driver {
 
 struct machine {
@@ -27,6 +28,7 @@ struct machine {
   bool maps_memory = true;  ///< has virtual memory management
   int multiprocessors = 4;
   int blocks_on_each = 2;                    ///< of any kernel, whatever its threads
+  bool accepts_kernels = false;              ///< a launch succeeds, and nothing is run
   std::set<std::pair<int, int>> apart = {};  ///< pairs (from, to) of devices without peer access
 };
 
@@ -36,8 +38,16 @@ const driver& start(const machine& machine);
 /// The call after `skip` further ones of that function (by CUDA's name) fails with `result`.
 void fail(const std::string& function, CUresult result, int skip = 0);
 
-/// Whether streams are being captured into a graph.
-void capture(bool on);
+/// A stream of the program on a device, and its end.
+CUstream make_stream(int device);
+void destroy_stream(CUstream stream);
+/// As cuStreamBeginCapture and cuStreamEndCapture. Another stream joins by waiting for an event of
+/// the capture; what crosses its border is an error.
+void begin_capture(CUstream stream);
+void end_capture(CUstream stream);
+/// How many kernels were accepted, and how often streams were made to wait.
+std::size_t launches();
+std::size_t event_waits();
 
 /// What is in use in this process.
 struct usage {

@@ -71,6 +71,10 @@ class cuda_device final : public device {
   [[nodiscard]] std::unique_ptr<stream> create_stream() override {
     return std::make_unique<cuda_stream>(shared_, capacity_);
   }
+  [[nodiscard]] std::unique_ptr<stream> borrow_stream(void* cuda_stream) override {
+    return std::make_unique<class cuda_stream>(shared_, capacity_,
+                                               static_cast<CUstream>(cuda_stream));
+  }
   [[nodiscard]] std::shared_ptr<event> create_event() override {
     return std::make_shared<cuda_event>(shared_);
   }
