@@ -9,8 +9,10 @@
 #include <exception>
 #include <numeric>
 
+#include "coll/all_reduce_kernels.hpp"
 #include "host/agreement.hpp"
 #include "host/settings.hpp"
+#include "host/word_kernels.hpp"
 #include "support/last_cache.hpp"
 #include "support/log.hpp"
 #include "support/round_up.hpp"
@@ -45,6 +47,7 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
   heddle::agree_on_settings(*bootstrap_, environment_, heddle::init_deadline(environment_));
   const auto until = heddle::init_deadline(environment_);
   device_ = heddle::pe_device::choose(environment_, *bootstrap_, until);
+  preload_kernels();
   const heddle::team_memory_pool::shape places = {
       .places = environment_.max_teams, .world_size = n_pes(), .with_links = needs_links()};
   const auto internal_bytes = heddle::team_memory_pool::bytes_needed(places);
@@ -81,6 +84,12 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
                     "PE {} of {} is ready ({}, {} PEs on this host, {} of heap)", my_pe(), n_pes(),
                     bootstrap_->name(), neighbours.size(),
                     heddle::format_bytes(environment_.heap_size));
+}
+
+void heddle_runtime::preload_kernels() {
+  if (device_->is_host()) return;
+  for (const auto& kernel : heddle::every_all_reduce_kernel()) device().preload(kernel);
+  for (const auto& kernel : heddle::every_word_kernel()) device().preload(kernel);
 }
 
 /// Memory of the host is not there before it is touched. A GPU's is, and rings and trees, which
