@@ -60,15 +60,13 @@ struct multimem {
     }
 #else
     using acc = accumulator<T>;
-    typename acc::type combined[elements];
-    for (int pe = 0; pe < team.n_pes(); ++pe) {
-      const T* there = team.ptr(here, pe);
-      for (int e = 0; e < elements; ++e)
-        combined[e] =
-            pe == 0 ? acc::widen(there[e]) : Op::combine(combined[e], acc::widen(there[e]));
-    }
     unit result;
-    for (int e = 0; e < elements; ++e) result.element[e] = acc::narrow(combined[e]);
+    for (int e = 0; e < elements; ++e) {
+      auto combined = acc::widen(team.ptr(here, 0)[e]);
+      for (int pe = 1; pe < team.n_pes(); ++pe)
+        combined = Op::combine(combined, acc::widen(team.ptr(here, pe)[e]));
+      result.element[e] = acc::narrow(combined);
+    }
     return result;
 #endif
   }
