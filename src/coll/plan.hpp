@@ -22,6 +22,7 @@ struct plan_question {
   int n_pes = 1;
   bool on_cuda = false;
   bool all_mapped = true;
+  int max_blocks = 1;  ///< on CUDA: as many are resident for certain, whatever the kernel
   std::size_t cache_bytes = 32u << 20;  ///< of the last cache, which the PEs of a machine share
 
   // What the user has forced (HEDDLE_ALGO, HEDDLE_PROTO, HEDDLE_CHANNELS, HEDDLE_BLOCK_THREADS).

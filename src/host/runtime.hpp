@@ -107,6 +107,8 @@ struct heddle_runtime : heddle::live_handle {
  private:
   /// Waits for what is on any stream. Errors have been told, or are the teams'.
   void end_streams();
+  void preload_kernels();
+  [[nodiscard]] bool needs_links() const;
   void make_control_memory(std::size_t bytes, heddle::deadline until);
   void pe_lost(int pe, std::string_view reason);
 

@@ -21,7 +21,7 @@ struct environment {
   std::size_t heap_size =
       0;                    ///< HEDDLE_HEAP_SIZE: bytes reserved per PE; 0 until init settles auto
   std::string device;       ///< HEDDLE_DEVICE: host, cuda or cuda:N
-  int max_teams = 0;        ///< HEDDLE_MAX_TEAMS: teams alive at one time
+  int max_teams = 0;        ///< HEDDLE_MAX_TEAMS: teams alive at one time; auto by device
   std::string job_secret;   ///< HEDDLE_JOB_SECRET: shared by PEs that torchrun's variables start
   int rendezvous_port = 0;  ///< HEDDLE_RENDEZVOUS_PORT: 0: MASTER_PORT + 1
   std::string socket_ifname;  ///< HEDDLE_SOCKET_IFNAME: as NCCL_SOCKET_IFNAME

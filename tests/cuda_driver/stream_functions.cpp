@@ -255,6 +255,16 @@ CUresult launch_host_func(CUstream, CUhostFn function, void* data) {
   function(data);
   return CUDA_SUCCESS;
 }
+CUresult kernel_get_function(CUfunction* function, CUkernel kernel) {
+  call entered("cuKernelGetFunction");
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  *function = reinterpret_cast<CUfunction>(kernel);
+  return entered.result;
+}
+CUresult func_load(CUfunction) {
+  call entered("cuFuncLoad");
+  return current_device() ? entered.result : CUDA_ERROR_INVALID_CONTEXT;
+}
 CUresult launch_kernel_ex(const CUlaunchConfig* config, CUfunction, void**, void**) {
   call entered("cuLaunchKernelEx");
   if (entered.result != CUDA_SUCCESS) return entered.result;
@@ -288,6 +298,8 @@ void add_stream_functions(driver& table) {
   table.stream_get_capture_info = stream_get_capture_info;
   table.stream_get_ctx = stream_get_ctx;
   table.launch_host_func = launch_host_func;
+  table.kernel_get_function = kernel_get_function;
+  table.func_load = func_load;
   table.launch_kernel_ex = launch_kernel_ex;
   table.occupancy_max_active_blocks = occupancy_max_active_blocks;
 }

@@ -113,6 +113,16 @@ TEST_CASE("a grid that cannot all be resident is refused, with the room that the
       HEDDLE_ERROR_NOT_SUPPORTED, "compile the file");
 }
 
+TEST_CASE("a kernel is loaded before its first launch") {
+  const auto& driver = host_driver::start({});
+  const auto device = exec::create_cuda_device(std::make_shared<const gpu::gpu>(driver, 0), 1);
+  device->preload(compiled());
+  device->preload({});  // was not compiled for CUDA: a launch of it says so
+  host_driver::fail("cuFuncLoad", CUDA_ERROR_OUT_OF_MEMORY);
+  check_error([&] { device->preload(compiled()); }, HEDDLE_ERROR_OUT_OF_MEMORY,
+              "loading a kernel to device cuda:0");
+}
+
 TEST_CASE("the program's own streams are taken as they are") {
   const auto& driver = host_driver::start({.devices = 2, .accepts_kernels = true});
   const CUstream own = host_driver::make_stream(0);

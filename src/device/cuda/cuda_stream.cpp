@@ -81,17 +81,18 @@ struct cuda_stream::host_call {
   }
 };
 
-cuda_stream::cuda_stream(std::shared_ptr<const gpu::gpu> gpu, capacity capacity)
-    : shared_(std::move(gpu)), gpu_(*shared_), capacity_(capacity), owned_(true) {
+cuda_stream::cuda_stream(std::shared_ptr<const gpu::gpu> gpu, std::shared_ptr<residency> room)
+    : shared_(std::move(gpu)), gpu_(*shared_), room_(std::move(room)), owned_(true) {
   const gpu::gpu::scope current(gpu_);
   gpu::check(driver(), driver().stream_create(&stream_, CU_STREAM_NON_BLOCKING),
              "making a stream on device cuda:{}", gpu_.ordinal());
 }
 
-cuda_stream::cuda_stream(std::shared_ptr<const gpu::gpu> gpu, capacity capacity, CUstream borrowed)
+cuda_stream::cuda_stream(std::shared_ptr<const gpu::gpu> gpu, std::shared_ptr<residency> room,
+                         CUstream borrowed)
     : shared_(std::move(gpu)),
       gpu_(*shared_),
-      capacity_(capacity),
+      room_(std::move(room)),
       owned_(false),
       stream_(borrowed) {
   if (!gpu_.has(borrowed))
@@ -113,25 +114,6 @@ cuda_stream::~cuda_stream() {
               gpu_.ordinal(), gpu::describe(driver(), ended));
 }
 
-void cuda_stream::require_resident(launch_shape shape, CUfunction function) const {
-  if (shape.grid < 1 || shape.block < 1)
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "a launch of {} blocks of {} threads: both must be at least 1", shape.grid,
-                shape.block);
-  int blocks = 0;
-  gpu::check(driver(), driver().occupancy_max_active_blocks(&blocks, function, shape.block, 0),
-             "asking how many blocks of {} threads fit on a multiprocessor of device cuda:{}",
-             shape.block, gpu_.ordinal());
-  const long long fit = static_cast<long long>(blocks) * capacity_.multiprocessors / capacity_.pes;
-  if (shape.grid > fit)
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "a launch of {} blocks of {} threads does not fit: all must be resident at once, "
-                "and device cuda:{} has room for {} of this kernel ({} on each of {} "
-                "multiprocessors{}); launch fewer blocks or threads",
-                shape.grid, shape.block, gpu_.ordinal(), fit, blocks, capacity_.multiprocessors,
-                capacity_.pes > 1 ? fmt::format(", for {} PEs", capacity_.pes) : "");
-}
-
 void cuda_stream::launch(launch_shape shape, const kernel& kernel, const void* arguments,
                          std::size_t) {
   const gpu::gpu::scope current(gpu_);  // CUDA's runtime too looks for the kernel in it
@@ -141,7 +123,7 @@ void cuda_stream::launch(launch_shape shape, const kernel& kernel, const void* a
                 "the kernel was not compiled for this PE's device, cuda:{}; compile the file that "
                 "launches it with nvcc, for this device's architecture",
                 gpu_.ordinal());
-  require_resident(shape, function);
+  room_->require(shape, function);
   CUlaunchConfig config{};
   config.gridDimX = static_cast<unsigned>(shape.grid);
   config.gridDimY = config.gridDimZ = 1;

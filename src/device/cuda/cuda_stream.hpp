@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "device/cuda/gpu.hpp"
+#include "device/cuda/residency.hpp"
 #include "device/device.hpp"
 
 namespace heddle::exec {
@@ -33,14 +34,10 @@ class cuda_event final : public event {
 /// work, but for work that is being captured.
 class cuda_stream final : public stream {
  public:
-  struct capacity {
-    int multiprocessors;
-    int pes;  ///< that share them
-  };
-
-  cuda_stream(std::shared_ptr<const gpu::gpu> gpu, capacity capacity);
+  cuda_stream(std::shared_ptr<const gpu::gpu> gpu, std::shared_ptr<residency> room);
   /// Throws HEDDLE_ERROR_INVALID_ARGUMENT for a stream of another device.
-  cuda_stream(std::shared_ptr<const gpu::gpu> gpu, capacity capacity, CUstream borrowed);
+  cuda_stream(std::shared_ptr<const gpu::gpu> gpu, std::shared_ptr<residency> room,
+              CUstream borrowed);
   ~cuda_stream() override;
   cuda_stream(const cuda_stream&) = delete;
   cuda_stream& operator=(const cuda_stream&) = delete;
@@ -68,11 +65,10 @@ class cuda_stream final : public stream {
   struct host_call;
 
   [[nodiscard]] const gpu::driver& driver() const { return gpu_.functions(); }
-  void require_resident(launch_shape shape, CUfunction function) const;
 
   const std::shared_ptr<const gpu::gpu> shared_;
   const gpu::gpu& gpu_;
-  const capacity capacity_;
+  const std::shared_ptr<residency> room_;
   const bool owned_;
   CUstream stream_ = nullptr;
   std::shared_ptr<failure_box> failures_ = std::make_shared<failure_box>();

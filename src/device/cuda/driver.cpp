@@ -77,6 +77,8 @@ void fill(driver& table, void* library) {
       .find(table.stream_get_capture_info, "cuStreamGetCaptureInfo")
       .find(table.stream_get_ctx, "cuStreamGetCtx")
       .find(table.launch_host_func, "cuLaunchHostFunc")
+      .find(table.kernel_get_function, "cuKernelGetFunction")
+      .find(table.func_load, "cuFuncLoad")
       .find(table.launch_kernel_ex, "cuLaunchKernelEx")
       .find(table.occupancy_max_active_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor")
       .find(table.event_create, "cuEventCreate")

@@ -57,6 +57,8 @@ struct driver {
   decltype(&::cuStreamGetCaptureInfo) stream_get_capture_info = nullptr;
   decltype(&::cuStreamGetCtx) stream_get_ctx = nullptr;
   decltype(&::cuLaunchHostFunc) launch_host_func = nullptr;
+  decltype(&::cuKernelGetFunction) kernel_get_function = nullptr;
+  decltype(&::cuFuncLoad) func_load = nullptr;
   decltype(&::cuLaunchKernelEx) launch_kernel_ex = nullptr;
   decltype(&::cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy_max_active_blocks = nullptr;
 

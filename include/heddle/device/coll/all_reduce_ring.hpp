@@ -22,7 +22,7 @@ HEDDLE_FN void all_reduce_ring(B block, const all_reduce_args& args) {
   using links_type = link_set<Protocol, T, Op, B>;
   const int n_pes = args.team.n_pes();
   const int position = args.topology.ring_position;
-  const channel_scratch scratch(args.team, block.block_rank());
+  const channel_scratch scratch(args.team, block.block_rank(), block.num_blocks());
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
 
   block.sync();  // the call before has saved its steps

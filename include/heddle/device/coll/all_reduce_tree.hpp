@@ -89,7 +89,7 @@ template <protocol Protocol, class T, class Op, block_group B>
 HEDDLE_FN void all_reduce_tree(B block, const all_reduce_args& args) {
   constexpr size_t ahead = 3;
   static_assert(ahead < link_memory::slots);
-  const channel_scratch scratch(args.team, block.block_rank());
+  const channel_scratch scratch(args.team, block.block_rank(), block.num_blocks());
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
   const detail::segment<T> first(part.count, 2, 0);
 

@@ -83,7 +83,7 @@ HEDDLE_FN void two_shot_in_place(G group, const team_ref& team, const channel_sc
                                  const segment<T>& mine, stores how, Buffers buffers) {
   const int me = team.my_pe();
   const int n_pes = team.n_pes();
-  operand_list<T, channel_scratch::max_one_shot_pes> with;
+  operand_list<T, channel_scratch::max_direct_pes> with;
   for (int pe = 0; pe < n_pes; ++pe)
     with.add_source(reinterpret_cast<const T*>(team.ptr(team.heap(), pe) + buffers(pe).input) +
                     mine.begin);
@@ -98,7 +98,7 @@ HEDDLE_FN void two_shot_in_place(G group, const team_ref& team, const channel_sc
   reduce_copy<T, Op>(group, with.view(), mine.count, {n_pes}, how);
 }
 
-/// One piece of at most staging_capacity bytes. The slot of PE p in staging_in holds its input to
+/// One piece of at most staging_capacity() bytes. The slot of PE p in staging_in holds its input to
 /// my segment; staging_out has the layout of the piece.
 template <class T, class Op, group G>
 HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scratch& scratch,
@@ -118,7 +118,7 @@ HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scra
   }
   if (team.sync(group, barrier) != wait_status::ok) return false;
 
-  operand_list<T, channel_scratch::max_one_shot_pes> with;
+  operand_list<T, channel_scratch::max_direct_pes> with;
   for (int pe = 0; pe < n_pes; ++pe)
     with.add_source(pe == me ? static_cast<const void*>(input + mine.begin)
                              : in + static_cast<size_t>(pe) * slot_bytes);
@@ -140,11 +140,11 @@ HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scra
 template <class T, class Op, block_group B>
 HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args) {
   const team_ref& team = args.team;
-  const channel_scratch scratch(team, block.block_rank());
+  const channel_scratch scratch(team, block.block_rank(), block.num_blocks());
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
   const int barrier = team_memory::first_channel_barrier + block.block_rank();
   // A segment for each PE must fit in the staging area, with borders on cache lines.
-  const size_t staged = channel_scratch::staging_capacity / sizeof(T) -
+  const size_t staged = scratch.staging_capacity() / sizeof(T) -
                         static_cast<size_t>(team.n_pes()) * cache_line / sizeof(T);
 
   block.sync();  // the call before has counted
