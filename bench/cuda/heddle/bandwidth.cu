@@ -53,7 +53,7 @@ class bandwidths {
         target_(pe.runtime(), pe.options().max_bytes / sizeof(uint64_t)),
         source_(pe.runtime(), pe.options().max_bytes / sizeof(uint64_t)) {
     std::vector<uint64_t> content(source_.size());
-    for (std::size_t i = 0; i < content.size(); ++i) content[i] = bench::pattern(i);
+    for (std::size_t i = 0; i < content.size(); ++i) content[i] = held_by(pe.my_pe(), i);
     pe_.write(source_.data(), content);
     pe_.agree(0);
   }
@@ -68,6 +68,11 @@ class bandwidths {
   }
 
  private:
+  /// What word i of a PE's source is.
+  static uint64_t held_by(int pe, std::size_t i) {
+    return bench::pattern(i) + static_cast<uint64_t>(pe);
+  }
+
   /// After `kernel` PE `receiver` has the array in its target.
   template <class Kernel>
   void measure(const std::string& what, const char* variant, int blocks, Kernel kernel,
@@ -99,7 +104,7 @@ class bandwidths {
     if (pe_.my_pe() != receiver) return;
     const auto moved = pe_.read(target_.data(), words);
     for (std::size_t i = 0; i < words; ++i)
-      if (moved[i] != bench::pattern(i))
+      if (moved[i] != held_by(1 - receiver, i))
         throw std::runtime_error(what + " by a " + variant + ": word " + std::to_string(i) +
                                  " of " + std::to_string(words) + " did not arrive");
   }

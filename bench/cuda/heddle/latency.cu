@@ -135,6 +135,7 @@ class latencies {
     });
     if (pe_.read(signal_.data(), 1)[0] != rounds_)
       throw std::runtime_error("the signal is not that of the last round");
+    pe_.agree(0);  // both have looked before the next one comes
     pe_.report("signal", By::name, sizeof(signal), us / 2);
   }
 
@@ -175,14 +176,18 @@ class latencies {
                        outbox_.data(), words, n);
     };
     ++content_;
-    std::vector<uint64_t> sent(words);
-    for (std::size_t w = 0; w < words; ++w) sent[w] = bench::pattern(w + content_);
-    pe_.write(outbox_.data(), sent);
+    const auto sent_by = [&](int pe) {
+      std::vector<uint64_t> sent(words);
+      for (std::size_t w = 0; w < words; ++w)
+        sent[w] = bench::pattern(w + content_) + static_cast<uint64_t>(pe);
+      return sent;
+    };
+    pe_.write(outbox_.data(), sent_by(pe_.my_pe()));
     pe_.agree(0);
     run(1);
     pe_.stream().synchronize();
     pe_.agree(0);
-    if (pe_.my_pe() == receiver && pe_.read(inbox_.data(), words) != sent)
+    if (pe_.my_pe() == receiver && pe_.read(inbox_.data(), words) != sent_by(1 - receiver))
       throw std::runtime_error(std::string(what) + " by a " + By::name + ": " +
                                std::to_string(bytes) + " bytes did not arrive as they were");
     const double us = pe_.time(run);

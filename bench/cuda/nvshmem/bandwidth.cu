@@ -41,7 +41,7 @@ class bandwidths {
         target_(pe.options().max_bytes / sizeof(uint64_t)),
         source_(pe.options().max_bytes / sizeof(uint64_t)) {
     std::vector<uint64_t> content(pe.options().max_bytes / sizeof(uint64_t));
-    for (std::size_t i = 0; i < content.size(); ++i) content[i] = bench::pattern(i);
+    for (std::size_t i = 0; i < content.size(); ++i) content[i] = held_by(pe.my_pe(), i);
     pe_.write(source_.data(), content);
     pe_.agree(0);
   }
@@ -55,6 +55,11 @@ class bandwidths {
   }
 
  private:
+  /// What word i of a PE's source is.
+  static uint64_t held_by(int pe, std::size_t i) {
+    return bench::pattern(i) + static_cast<uint64_t>(pe);
+  }
+
   void measure(const char* operation, const char* variant, int blocks, move_kernel kernel,
                int receiver) {
     const auto what = bench::blocks_name(operation, blocks);
@@ -82,7 +87,7 @@ class bandwidths {
     if (pe_.my_pe() != receiver) return;
     const auto moved = pe_.read(target_.data(), words);
     for (std::size_t i = 0; i < words; ++i)
-      if (moved[i] != bench::pattern(i))
+      if (moved[i] != held_by(1 - receiver, i))
         throw std::runtime_error(what + ": word " + std::to_string(i) + " did not arrive");
   }
 

@@ -108,7 +108,7 @@ class latencies {
     const auto sent_by = [&](int pe) {
       std::vector<uint64_t> sent(words);
       for (std::size_t w = 0; w < words; ++w)
-        sent[w] = bench::pattern(w + content_ * 2 + static_cast<std::size_t>(pe));
+        sent[w] = bench::pattern(w + content_) + static_cast<uint64_t>(pe);
       return sent;
     };
     pe_.write(outbox_.data(), sent_by(pe_.my_pe()));
