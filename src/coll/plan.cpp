@@ -13,8 +13,8 @@ namespace heddle {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> algorithm_names = {"one_shot", "two_shot", "ring",
-                                                             "tree"};
+constexpr std::array<std::string_view, 5> algorithm_names = {"one_shot", "two_shot", "ring", "tree",
+                                                             "multicast"};
 constexpr std::array<std::string_view, 2> protocol_names = {"simple", "ll"};
 
 /// Up to how many bytes a choice holds.
@@ -51,7 +51,10 @@ algorithm best_algorithm(const plan_question& question) {
     if (question.n_pes == 1) return algorithm::one_shot;
     // All inputs go to all: the bytes that a PE takes in grow with the number of PEs.
     const auto limit = up_to.one_shot / static_cast<std::size_t>(question.n_pes - 1);
-    return question.bytes <= limit ? algorithm::one_shot : algorithm::two_shot;
+    if (question.bytes <= limit) return algorithm::one_shot;
+    // Between two PEs a switch has nothing to combine that one of them would not.
+    return question.has_multicast && question.n_pes > 2 ? algorithm::multicast
+                                                        : algorithm::two_shot;
   }
   return question.bytes <= up_to.tree ? algorithm::tree : algorithm::ring;
 }
@@ -63,6 +66,7 @@ protocol best_protocol(algorithm algo, const plan_question& question) {
     case algorithm::one_shot:
       return question.bytes <= up_to.ll ? protocol::ll : protocol::simple;
     case algorithm::two_shot:
+    case algorithm::multicast:
       return protocol::simple;
     case algorithm::ring:
     case algorithm::tree:
@@ -72,8 +76,7 @@ protocol best_protocol(algorithm algo, const plan_question& question) {
 }
 
 int most_channels(algorithm algo) {
-  return algo == algorithm::two_shot ? channel_scratch::max_channels
-                                     : channel_scratch::max_slot_channels;
+  return is_two_shot(algo) ? channel_scratch::max_channels : channel_scratch::max_slot_channels;
 }
 
 /// On the host a channel is a thread: more of them than idle cores only take turns. On CUDA it is a
@@ -114,19 +117,22 @@ std::optional<int> index_of(const Names& names, std::string_view variable, std::
 plan choose_all_reduce(const plan_question& question) {
   plan plan;
   plan.algo = question.forced_algorithm.value_or(best_algorithm(question));
-  if ((plan.algo == algorithm::one_shot || plan.algo == algorithm::two_shot) && !direct(question))
+  if (is_direct(plan.algo) && !direct(question))
     throw_error(
         HEDDLE_ERROR_INVALID_ARGUMENT,
         "HEDDLE_ALGO={} needs a team of at most {} PEs whose memory is all mapped; this one has "
         "{} PEs{}; unset it, or choose ring or tree",
         name_of(plan.algo), channel_scratch::max_direct_pes, question.n_pes,
         question.all_mapped ? "" : ", some of them remote");
+  // A split team has no multicast where the world has one.
+  if (plan.algo == algorithm::multicast && question.on_cuda && !question.has_multicast)
+    plan.algo = algorithm::two_shot;
   plan.proto = question.forced_protocol.value_or(best_protocol(plan.algo, question));
-  if (plan.algo == algorithm::two_shot && plan.proto == protocol::ll) {
+  if (is_two_shot(plan.algo) && plan.proto == protocol::ll) {
     if (question.forced_algorithm)
-      throw_error(
-          HEDDLE_ERROR_INVALID_ARGUMENT,
-          "HEDDLE_ALGO=two_shot with HEDDLE_PROTO=ll: two_shot has the protocol simple alone");
+      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                  "HEDDLE_ALGO={} with HEDDLE_PROTO=ll: it has the protocol simple alone",
+                  name_of(*question.forced_algorithm));
     plan.algo = algorithm::one_shot;
   }
   plan.channels = question.forced_channels > 0
@@ -140,14 +146,16 @@ plan choose_all_reduce(const plan_question& question) {
         "HEDDLE_BLOCK_THREADS={}: kernels of a CUDA device have at most {} threads per block",
         plan.threads, most_cuda_threads);
   plan.streaming =
-      !question.on_cuda && plan.algo == algorithm::two_shot &&
+      !question.on_cuda && is_two_shot(plan.algo) &&
       2 * static_cast<std::size_t>(question.n_pes) * question.bytes > question.cache_bytes;
   return plan;
 }
 
 std::string explain(const plan& plan, const plan_question& question) {
   std::string reason;
-  if (question.forced_algorithm) reason += "HEDDLE_ALGO; ";
+  if (question.forced_algorithm)
+    reason += plan.algo == *question.forced_algorithm ? "HEDDLE_ALGO; "
+                                                      : "HEDDLE_ALGO, but no multicast here; ";
   if (question.forced_protocol) reason += "HEDDLE_PROTO; ";
   if (question.forced_channels > 0) {
     reason += "HEDDLE_CHANNELS";
@@ -168,6 +176,12 @@ std::string explain(const plan& plan, const plan_question& question) {
             "{} bytes among {} mapped PEs: each PE combines its part and writes it to all",
             question.bytes, question.n_pes);
         if (plan.streaming) reason += "; more than the caches hold: written round them";
+        break;
+      case algorithm::multicast:
+        reason += fmt::format(
+            "{} bytes among {} mapped PEs: an NVLink switch combines for each PE its part and "
+            "writes it to all",
+            question.bytes, question.n_pes);
         break;
       case algorithm::ring:
         reason += fmt::format("{} bytes among {} PEs: every link carries the least", question.bytes,

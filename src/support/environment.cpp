@@ -122,8 +122,9 @@ parser device() {
 const std::vector<variable>& variables() {
   static const std::vector<variable> table = {
       {"HEDDLE_ALGO", "",
-       "Algorithm of collectives: one_shot, two_shot, ring or tree; empty: chosen by size",
-       one_of(&environment::algo, {"", "one_shot", "two_shot", "ring", "tree"})},
+       "Algorithm of collectives: one_shot, two_shot, multicast (two_shot, where an NVLink switch "
+       "combines), ring or tree; empty: chosen by size",
+       one_of(&environment::algo, {"", "one_shot", "two_shot", "multicast", "ring", "tree"})},
       {"HEDDLE_BLOCK_THREADS", "0", "Threads of a collective's blocks; 0: chosen",
        integer(&environment::block_threads, 0, 1024)},
       {"HEDDLE_CHANNELS", "0",

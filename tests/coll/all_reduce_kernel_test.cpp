@@ -25,6 +25,7 @@ constexpr plan all_plans[] = {
     {.algo = algorithm::one_shot, .proto = protocol::ll},
     {.algo = algorithm::one_shot, .proto = protocol::simple},
     {.algo = algorithm::two_shot, .proto = protocol::simple},
+    {.algo = algorithm::multicast, .proto = protocol::simple},
     {.algo = algorithm::ring, .proto = protocol::simple},
     {.algo = algorithm::ring, .proto = protocol::ll},
     {.algo = algorithm::tree, .proto = protocol::simple},

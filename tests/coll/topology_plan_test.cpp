@@ -90,6 +90,24 @@ TEST_CASE("on CUDA a plan has blocks and threads for its bytes, as many as are r
   CHECK(choose_all_reduce(question).channels == 1);
 }
 
+TEST_CASE("multicast is chosen where the user has asked for it and it is there") {
+  plan_question question{.bytes = 64 << 20, .n_pes = 4, .on_cuda = true, .has_multicast = true};
+  const plan chosen = choose_all_reduce(question);
+  CHECK(chosen.algo == algorithm::multicast);
+  CHECK(explain(chosen, question).find("an NVLink switch combines") != std::string::npos);
+  CHECK(choose_all_reduce({.bytes = 64 << 20, .n_pes = 2, .on_cuda = true, .has_multicast = true})
+            .algo == algorithm::two_shot);
+  question.has_multicast = false;
+  question.forced_algorithm = algorithm::multicast;
+  const plan instead = choose_all_reduce(question);
+  CHECK(instead.algo == algorithm::two_shot);
+  CHECK(explain(instead, question).find("no multicast here") != std::string::npos);
+  question.on_cuda = false;
+  CHECK(choose_all_reduce(question).algo == algorithm::multicast);
+  question.forced_protocol = protocol::ll;
+  CHECK_THROWS_WITH_AS((void)choose_all_reduce(question), doctest::Contains("simple alone"), error);
+}
+
 TEST_CASE("a plan follows from the question, and what is forced is obeyed or refused") {
   const plan tiny = choose_all_reduce({.bytes = 8, .n_pes = 2});
   CHECK(tiny.algo == algorithm::one_shot);

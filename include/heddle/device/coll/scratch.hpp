@@ -80,9 +80,9 @@ class channel_scratch {
     return reinterpret_cast<one_shot_slot*>(
         one_shot_area() + ll_bytes(n_pes_))[half * n_pes_ + static_cast<size_t>(from)];
   }
-  HEDDLE_FN link_memory& link(int index) const {
-    return reinterpret_cast<link_memory*>(
-        base_ + link_offset(n_pes_))[channel_ * num_links + static_cast<size_t>(index)];
+  /// `num_links` of them.
+  HEDDLE_FN link_memory* links() const {
+    return reinterpret_cast<link_memory*>(base_ + link_offset(n_pes_)) + channel_ * num_links;
   }
 
   HEDDLE_FN static constexpr size_t bytes_per_team(int n_pes, bool with_links = true) {
