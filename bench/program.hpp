@@ -8,14 +8,14 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "output.hpp"
 #include "timing.hpp"
 
-/// What the benchmark programs share beside the timing: options and output, one JSON object a line.
+/// What the benchmark programs share beside the timing: their options.
 namespace bench {
 
 struct options {
@@ -65,14 +65,6 @@ struct options {
   }
 };
 
-/// One measured point; printed by PE 0.
-inline void report(const std::string& what, const std::string& variant, std::size_t bytes,
-                   double us) {
-  std::printf("{\"what\": \"%s\", \"variant\": \"%s\", \"bytes\": %zu, \"us\": %.5f}\n",
-              what.c_str(), variant.c_str(), bytes, us);
-  std::fflush(stdout);
-}
-
 /// Which processors this process may use, so that the reader of the results can check the binding.
 inline void report_binding(int pe) {
   cpu_set_t set;
@@ -83,18 +75,6 @@ inline void report_binding(int pe) {
     if (CPU_ISSET(cpu, &set)) list += (list.empty() ? "" : ", ") + std::to_string(cpu);
   std::printf("{\"what\": \"binding\", \"pe\": %d, \"cpus\": [%s]}\n", pe, list.c_str());
   std::fflush(stdout);
-}
-
-/// Runs a program's body; what it throws becomes a message and an exit status.
-template <class Body>
-int run_program(const char* name, Body body) {
-  try {
-    body();
-    return 0;
-  } catch (const std::exception& failure) {
-    std::fprintf(stderr, "%s: %s\n", name, failure.what());
-    return 1;
-  }
 }
 
 }  // namespace bench

@@ -24,11 +24,6 @@ double my_pss_bytes() {
   throw std::runtime_error("/proc/self/smaps_rollup has no line 'Pss:'");
 }
 
-void report_fact(const char* what, double value) {
-  std::printf("{\"what\": \"%s\", \"value\": %.0f}\n", what, value);
-  std::fflush(stdout);
-}
-
 }  // namespace
 
 int main() {
@@ -60,8 +55,8 @@ int main() {
     const double per_heap = (with_heap - with_teams) / world.n_pes();
     if (world.my_pe() != 0) return;
     if (!heap) throw std::runtime_error("malloc gave no memory");
-    report_fact("team_bytes", per_team);
-    report_fact("unused_heap_bytes", per_heap);
-    report_fact("job_bytes_per_pe", empty / world.n_pes());
+    bench::report_fact("team_bytes", per_team);
+    bench::report_fact("unused_heap_bytes", per_heap);
+    bench::report_fact("job_bytes_per_pe", empty / world.n_pes());
   });
 }

@@ -36,6 +36,7 @@ class Block:
     contenders: tuple[Contender, ...]
     rounds: int
     wall: bool = False  # what counts is the time of the whole command
+    one_failure: bool = False  # a contender that fails is not tried again
 
 
 class Launchers:

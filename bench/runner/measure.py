@@ -11,6 +11,7 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from .contenders import Block, Contender, Launchers
@@ -109,8 +110,9 @@ def bare_flag_us(launchers: Launchers) -> float:
     return next(o["us"] for o in objects if o["what"] == "flag")
 
 
-def run_block(block: Block, launchers: Launchers, timeout_s: float = 180) -> dict[str, Series]:
-    """All rounds of a block: A B C, A B C, ..."""
+def run_block(block: Block, probe: Callable[[], float] | None = None,
+              timeout_s: float = 180) -> dict[str, Series]:
+    """All rounds of a block: A B C, A B C, ... `probe` gives the bare flag's time around each run."""
     series = {contender.name: Series() for contender in block.contenders}
     for number in range(block.rounds):
         print(f"\r{block.title}: round {number + 1} of {block.rounds}   ", end="",
@@ -120,13 +122,16 @@ def run_block(block: Block, launchers: Launchers, timeout_s: float = 180) -> dic
             if contender.missing:
                 mine.failures = [contender.missing]
                 continue
-            before = bare_flag_us(launchers)
+            if block.one_failure and mine.failures:
+                continue
+            before = probe() if probe else None
             try:
                 objects, wall_us = run_once(contender, timeout_s)
             except (RunFailed, OSError) as failure:
                 mine.failures.append(f"round {number + 1}: {failure}")
                 objects, wall_us = [], None
-            mine.flags_us.append((before, bare_flag_us(launchers)))
+            if probe:
+                mine.flags_us.append((before, probe()))
             taken = {(o["what"], o["variant"], o["bytes"]): o["us"] for o in objects if "us" in o}
             if block.wall and wall_us is not None:
                 taken[("wall", "", 0)] = wall_us

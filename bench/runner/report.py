@@ -128,6 +128,11 @@ def init_section(block: dict[str, Series]) -> str:
     return table(["whole command", "ms"], rows)
 
 
+def failures(series: dict[str, Series]) -> str:
+    lines = [f"- {name}: {failure}" for name, one in series.items() for failure in one.failures]
+    return "Failed runs:\n\n" + "\n".join(lines) if lines else ""
+
+
 def section(block: Block, series: dict[str, Series]) -> str:
     if block.name == "put":
         body = put_section(series)
@@ -142,16 +147,13 @@ def section(block: Block, series: dict[str, Series]) -> str:
     else:
         body = table(["fact", "bytes"], [[fact, f"{value:,.0f}"] for fact, value in
                                          series["heddle"].facts.items()])
-    failures = [f"- {name}: {failure}" for name, one in series.items() for failure in one.failures]
-    parts = [f"## {block.title}", body, flags(series) if not block.wall else ""]
-    if failures:
-        parts.append("Failed runs:\n\n" + "\n".join(failures))
+    parts = [f"## {block.title}", body, flags(series) if not block.wall else "", failures(series)]
     return "\n\n".join(part for part in parts if part)
 
 
 def rules_table(verdicts: list[Verdict]) -> str:
     return table(["rule", "limit", "found", "verdict"],
-                 [[v.rule, v.limit, v.found, "PASS" if v.passed else "FAIL"] for v in verdicts])
+                 [[v.rule, v.limit, v.found, v.word] for v in verdicts])
 
 
 def markdown(facts: dict[str, str], blocks: list[Block], results: Results,
@@ -174,7 +176,7 @@ def as_json(facts: dict[str, str], results: Results, verdicts: list[Verdict]) ->
     return {
         "about": facts,
         "rules": [{"rule": v.rule, "limit": v.limit, "found": v.found, "passed": v.passed,
-                   "ratios": [vars(r) for r in v.ratios]} for v in verdicts],
+                   "skipped": v.skipped, "ratios": [vars(r) for r in v.ratios]} for v in verdicts],
         "results": {
             block: {
                 name: {

@@ -36,11 +36,16 @@ class Verdict:
     passed: bool
     found: str
     ratios: tuple[Ratio, ...] = ()
+    skipped: bool = False  # it is about one that does not run here: it neither holds nor fails
+
+    @property
+    def word(self) -> str:
+        return "SKIP" if self.skipped else "PASS" if self.passed else "FAIL"
 
 
 def same_place(ours: Series, theirs: Series, number: int) -> bool:
     """The processors were where they were, before, between and after the two runs of a round."""
-    if ours is theirs:
+    if ours is theirs or not (ours.flags_us and theirs.flags_us):
         return True
     flags = [*ours.flags_us[number], *theirs.flags_us[number]]
     return max(flags) <= 1.6 * min(flags)
@@ -67,7 +72,7 @@ def human(size: int) -> str:
     return f"{size // KI} KiB" if size >= KI else f"{size} B"
 
 
-def _judge(rule: str, limit: str, wanted: list[int], ratios: list[Ratio | None], bound: float,
+def decide(rule: str, limit: str, wanted: list[int], ratios: list[Ratio | None], bound: float,
            strict: bool, why_missing: str, inverse: bool = False) -> Verdict:
     """`inverse` prints 1 / ratio, for rules that are told in bandwidth."""
     measured = [r for r in ratios if r is not None]
@@ -86,24 +91,24 @@ def _judge(rule: str, limit: str, wanted: list[int], ratios: list[Ratio | None],
     return Verdict(rule, limit, not fails, found, tuple(measured))
 
 
-def _missing(*series: Series) -> str:
+def missing(*series: Series) -> str:
     return "; ".join(s.failures[0] for s in series if s.failures)
 
 
 def put_rules(results: Results) -> list[Verdict]:
     block = results["put"]
     heddle, flag, copy = block["heddle"], block["bare flag"], block["bare copy"]
-    verdicts = [_judge(
+    verdicts = [decide(
         "put_signal to observed signal, 8 bytes, against the bare flag", "at most 1.5 x", [8],
         [compare(heddle, ("put_signal", "heddle"), flag, ("flag", "bare"), 8)], 1.5, False,
-        _missing(heddle, flag))]
+        missing(heddle, flag))]
     for what, how in (("put_one_way", "one way"), ("put_both_ways", "both ways at once")):
         sizes = [s for s in copy.sizes(what) if s >= 64 * KI]
         ratios = [compare(heddle, (what, "heddle"), copy, (what, copy.best_variant(what, s)), s)
                   for s in sizes]
-        verdicts.append(_judge(
+        verdicts.append(decide(
             f"put bandwidth from 64 KiB up, {how}, against the best bare copy", "at least 0.90",
-            sizes, ratios, 1 / 0.9, False, _missing(heddle, copy), inverse=True))
+            sizes, ratios, 1 / 0.9, False, missing(heddle, copy), inverse=True))
     return verdicts
 
 
@@ -116,14 +121,14 @@ def all_reduce_rules(results: Results) -> list[Verdict]:
         sizes = bare.sizes(what)
         ratios = [compare(heddle, (what, "heddle"), block[peer], (what, "MPI_Allreduce"), s)
                   for s in sizes]
-        verdicts.append(_judge(f"AllReduce against {peer}, 8 B to 64 MiB", "faster", sizes, ratios,
-                               1.0, True, _missing(heddle, block[peer])))
+        verdicts.append(decide(f"AllReduce against {peer}, 8 B to 64 MiB", "faster", sizes, ratios,
+                               1.0, True, missing(heddle, block[peer])))
 
     small = [s for s in bare.sizes(what) if s <= 4 * KI]
     ratios = [compare(heddle, (what, "heddle"), bare, (what, bare.best_variant(what, s)), s)
               for s in small]
-    verdicts.append(_judge("AllReduce against the best bare exchange, 8 B to 4 KiB",
-                           "at most 2 x", small, ratios, 2.0, False, _missing(heddle, bare)))
+    verdicts.append(decide("AllReduce against the best bare exchange, 8 B to 4 KiB",
+                           "at most 2 x", small, ratios, 2.0, False, missing(heddle, bare)))
 
     def two_shot(variant: str) -> bool:
         return variant.startswith("two_shot")
@@ -131,9 +136,9 @@ def all_reduce_rules(results: Results) -> list[Verdict]:
     large = [s for s in bare.sizes(what) if s >= 16 * KI]
     ratios = [compare(heddle, (what, "heddle"), bare,
                       (what, bare.best_variant(what, s, two_shot)), s) for s in large]
-    verdicts.append(_judge("AllReduce bandwidth against the best bare two-shot, 16 KiB up",
+    verdicts.append(decide("AllReduce bandwidth against the best bare two-shot, 16 KiB up",
                            "at least 0.85", large, ratios, 1 / 0.85, False,
-                           _missing(heddle, bare), inverse=True))
+                           missing(heddle, bare), inverse=True))
     return verdicts
 
 
@@ -145,9 +150,9 @@ def crowded_rules(results: Results) -> list[Verdict]:
         sizes = [8, 4 * KI, MI]
         ratios = [compare(heddle, ("all_reduce", "heddle"), peer, ("all_reduce", "MPI_Allreduce"),
                           s) for s in sizes]
-        verdicts.append(_judge(f"AllReduce, {n} PEs on this machine, against Open MPI "
+        verdicts.append(decide(f"AllReduce, {n} PEs on this machine, against Open MPI "
                                "--oversubscribe", "not slower", sizes, ratios, 1.0, False,
-                               _missing(heddle, peer)))
+                               missing(heddle, peer)))
     return verdicts
 
 
@@ -157,7 +162,7 @@ def init_rule(results: Results) -> Verdict:
     ratio = compare(heddle, ("wall", ""), peer, ("wall", ""), 0)
     rule = "launch, init and one AllReduce, 8 PEs, against Open MPI"
     if ratio is None:
-        return Verdict(rule, "not slower", False, f"not measured: {_missing(heddle, peer)}")
+        return Verdict(rule, "not slower", False, f"not measured: {missing(heddle, peer)}")
     return Verdict(rule, "not slower", ratio.of_rounds <= 1.0,
                    f"{ratio.of_rounds:.2f} (medians {ratio.of_medians:.2f})", (ratio,))
 
@@ -171,7 +176,7 @@ def team_rules(results: Results) -> list[Verdict]:
             ("unused_heap_bytes", "memory of 64 MiB of symmetric heap before its first use",
              "at most 64 KiB", 64 * KI)):
         if fact not in series.facts:
-            verdicts.append(Verdict(rule, limit, False, f"not measured: {_missing(series)}"))
+            verdicts.append(Verdict(rule, limit, False, f"not measured: {missing(series)}"))
         else:
             verdicts.append(Verdict(rule, limit, series.facts[fact] <= bound,
                                     f"{series.facts[fact] / KI:.1f} KiB"))

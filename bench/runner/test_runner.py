@@ -57,7 +57,7 @@ class Variants(unittest.TestCase):
 class Verdicts(unittest.TestCase):
     def judge(self, of_rounds, bound, strict, wanted=1):
         ratios = [rules.Ratio(4 * KI, of_rounds, of_rounds, "x")]
-        return rules._judge("r", "l", list(range(wanted)), ratios, bound, strict, "")
+        return rules.decide("r", "l", list(range(wanted)), ratios, bound, strict, "")
 
     def test_hold_at_the_limit_unless_it_is_strict(self):
         self.assertTrue(self.judge(2.0, 2.0, False).passed)

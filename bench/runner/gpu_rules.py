@@ -1,0 +1,119 @@
+# SPDX-FileCopyrightText: 2026 The heddle developers
+# SPDX-License-Identifier: Apache-2.0
+"""The speed rules on a GPU. What the limits mean is in docs/performance.md."""
+
+from __future__ import annotations
+
+from .contenders import KI, MI
+from .measure import Results, Series
+from .rules import Verdict, compare, decide, missing
+
+FLAG = ("flag", "release and acquire, system")
+COPY = "copy by the whole GPU"
+IN_GRAPH = "all_reduce in a graph"
+ON_STREAM = "all_reduce on a stream"
+PES = 4  # of the rules about AllReduce
+
+
+LIMIT = ("limit", "")
+
+
+def limit_of(size: int, values: list[float | None]) -> Series:
+    """A limit that is made of what others have measured, round by round."""
+    return Series(rounds=[{} if us is None else {(*LIMIT, size): us} for us in values])
+
+
+def signal_rule(results: Results) -> Verdict:
+    heddle, bare = results["latency"]["heddle"], results["latency"]["bare"]
+    return decide(
+        "signal from PE to PE against the bare flag of two blocks", "at most 1.3 x", [8],
+        [compare(heddle, ("signal", "thread"), bare, FLAG, 8)], 1.3, False, missing(heddle, bare))
+
+
+def put_rules(results: Results) -> list[Verdict]:
+    heddle, bare = results["bandwidth"]["heddle"], results["bandwidth"]["bare"]
+    verdicts = []
+    for blocks in (32, 64, 128):
+        what = f"put, {blocks} blocks"
+        sizes = [size for size in bare.sizes(what) if size >= MI]
+        ratios = [compare(heddle, (what, "block"), bare, (what, bare.best_variant(what, size)), size)
+                  for size in sizes]
+        verdicts.append(decide(
+            f"put bandwidth by {blocks} blocks, 1 MiB up, against the best bare copy of that grid",
+            "at least 0.90", sizes, ratios, 1 / 0.9, False, missing(heddle, bare), inverse=True))
+    return verdicts
+
+
+def one_shot_rule(results: Results) -> Verdict:
+    """An empty kernel of each PE in a graph, and a flag: what every call in a graph must take."""
+    block = results[f"all_reduce_{PES}"]
+    heddle, launch, flag = block["one_shot, graph"], block["bare launch"], block["bare flag"]
+    least = [None if None in both else sum(both) for both in zip(
+        launch.values("launch", "graph", 0), flag.values(*FLAG, 8))]
+    sizes = [8 << power for power in range(13)]
+    ratios = [compare(heddle, (IN_GRAPH, "heddle"), limit_of(size, least), LIMIT, size)
+              for size in sizes]
+    return decide(
+        f"one-shot AllReduce in a graph, {PES} PEs, 8 B to 32 KiB, against an empty kernel of each "
+        "PE in a graph and a flag", "at most 1.5 x", sizes, ratios, 1.5, False,
+        missing(heddle, launch, flag))
+
+
+def two_shot_rule(results: Results) -> Verdict:
+    """The PEs together read all inputs and write all outputs: what a copy of as many bytes does."""
+    block = results[f"all_reduce_{PES}"]
+    heddle, copy = block["two_shot simple, graph"], block["bare copy"]
+    size = 64 * MI
+    moved = PES * size
+    ratio = None
+    if best := copy.best_variant(COPY, moved):
+        ratio = compare(heddle, (IN_GRAPH, "heddle"),
+                        limit_of(size, copy.values(COPY, best, moved)), LIMIT, size)
+    return decide(
+        f"two-shot AllReduce of 64 MiB, {PES} PEs, against the best bare copy of its bytes",
+        "at least 0.80", [size], [ratio], 1 / 0.8, False, missing(heddle, copy), inverse=True)
+
+
+def peer_rule(rule: str, ours: Series, theirs: Series, keys: list[tuple]) -> Verdict:
+    """Not slower at any point that NVSHMEM gave; skipped where it gave none."""
+    points = [(mine, other, size) for mine, other in keys
+              for size in theirs.sizes(other[0]) if theirs.median(*other, size) is not None]
+    if not points:
+        return Verdict(rule, "not slower", False,
+                       f"NVSHMEM gave nothing: {missing(theirs) or 'no point'}", skipped=True)
+    return decide(rule, "not slower", [size for *_, size in points],
+                        [compare(ours, mine, theirs, other, size) for mine, other, size in points],
+                        1.0, False, missing(ours))
+
+
+def nvshmem_rules(results: Results) -> list[Verdict]:
+    verdicts = []
+    latency = results["latency"]
+    for what in ("signal", "put_signal", "put, complete", "get"):
+        verdicts += [peer_rule(f"{what} by a {by}, against NVSHMEM", latency["heddle"],
+                               latency["NVSHMEM"], [((what, by), (what, by))])
+                     for by in ("thread", "warp", "block")]
+    bandwidth = results["bandwidth"]
+    for what in ("put", "get"):
+        # More blocks than these do not fit on an NVSHMEM PE's part of the GPU.
+        keys = [((f"{what}, {blocks}", "block"),) * 2
+                for blocks in ("1 block", "8 blocks", "32 blocks", "64 blocks")]
+        verdicts.append(peer_rule(f"{what} bandwidth by blocks, 1 to 64 of them, against NVSHMEM",
+                                  bandwidth["heddle"], bandwidth["NVSHMEM"], keys))
+    for n in (2, 4, 8):
+        block = results[f"barrier_{n}"]
+        verdicts.append(peer_rule(f"barrier by a block, {n} PEs, against NVSHMEM", block["heddle"],
+                                  block["NVSHMEM"], [(("barrier", "block"),) * 2]))
+    for n in (2, 4):
+        block = results[f"all_reduce_{n}"]
+        for what, suffix in ((ON_STREAM, ""), (IN_GRAPH, ", graph")):
+            verdicts.append(peer_rule(
+                f"{what.replace('all_reduce', 'AllReduce')}, {n} PEs, against NVSHMEM",
+                block[f"heddle{suffix}"], block[f"NVSHMEM{suffix}"],
+                [((what, "heddle"), (what, "NVSHMEM"))]))
+    return verdicts
+
+
+def judge(results: Results) -> list[Verdict]:
+    return [signal_rule(results), *put_rules(results), one_shot_rule(results),
+            two_shot_rule(results), *nvshmem_rules(results)]

@@ -1,0 +1,238 @@
+# SPDX-FileCopyrightText: 2026 The heddle developers
+# SPDX-License-Identifier: Apache-2.0
+"""How the GPU's runner decides, what it shows, and how it starts the multi-process service."""
+
+import os
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from runner import contenders, gpu_contenders, gpu_machine, gpu_report, gpu_rules, measure, session
+from runner.contenders import KI, MI
+from runner.measure import Series
+from runner.mps import Mps
+
+FLAG = (*gpu_rules.FLAG, 8)
+
+
+def of(points, rounds=1):
+    return Series(rounds=[dict(points) for _ in range(rounds)])
+
+
+def nothing(why="it is not built"):
+    blocks = gpu_contenders.blocks(Path("/nowhere"), True, Mps())
+    return {block.name: {c.name: Series(failures=[why]) for c in block.contenders}
+            for block in blocks}
+
+
+def program(folder, name, text):
+    path = Path(folder) / name
+    path.write_text("#!/bin/sh\n" + text, encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+class Rules(unittest.TestCase):
+    def test_a_signal_may_take_1_3_flags(self):
+        results = nothing()
+        results["latency"]["bare"] = of({FLAG: 1.0, ("flag", "relaxed, system", 8): 0.1})
+        for us, holds in ((1.3, True), (1.31, False)):
+            results["latency"]["heddle"] = of({("signal", "thread", 8): us})
+            self.assertEqual(gpu_rules.signal_rule(results).passed, holds)
+
+    def test_a_put_has_nine_tenths_of_the_best_copy_of_its_grid(self):
+        results = nothing()
+        what = "put, 32 blocks"
+        results["bandwidth"]["bare"] = of({(what, "in parts, 4 loads", MI): 12.0,
+                                           (what, "in turns, 8 loads", MI): 9.0,
+                                           (what, "in turns, 8 loads", 64 * KI): 0.1})
+        for us, holds in ((10.0, True), (10.1, False)):
+            results["bandwidth"]["heddle"] = of({(what, "block", MI): us, (what, "block", 64 * KI): 9})
+            self.assertEqual(gpu_rules.put_rules(results)[0].passed, holds)
+        self.assertFalse(gpu_rules.put_rules(results)[1].passed, "64 blocks were not measured")
+
+    def test_one_shot_is_held_against_a_launch_and_a_flag_of_the_same_round(self):
+        results = nothing()
+        block = results["all_reduce_4"]
+        block["bare launch"] = Series(rounds=[{("launch", "graph", 0): us} for us in (1.0, 9.0, 2.0)])
+        block["bare flag"] = Series(rounds=[{FLAG: 1.0}] * 3)
+        sizes = [8 << power for power in range(13)]
+
+        def heddle(*factors):
+            return Series(rounds=[{(gpu_rules.IN_GRAPH, "heddle", size): us for size in sizes}
+                                  for us in factors])
+        block["one_shot, graph"] = heddle(3.0, 15.0, 4.5)
+        verdict = gpu_rules.one_shot_rule(results)
+        self.assertTrue(verdict.passed)
+        self.assertEqual(verdict.ratios[-1].size, 32 * KI)
+        self.assertEqual({ratio.of_rounds for ratio in verdict.ratios}, {1.5})
+        block["one_shot, graph"] = heddle(3.1, 15.5, 4.6)
+        self.assertFalse(gpu_rules.one_shot_rule(results).passed)
+
+    def test_two_shot_is_held_against_the_copy_of_all_that_the_pes_move(self):
+        results = nothing()
+        block = results["all_reduce_4"]
+        block["bare copy"] = of({(gpu_rules.COPY, "in turns, 8 loads", 256 * MI): 80.0,
+                                 (gpu_rules.COPY, "cudaMemcpyAsync", 256 * MI): 90.0,
+                                 (gpu_rules.COPY, "in turns, 8 loads", 64 * MI): 1.0})
+        for us, holds in ((100.0, True), (101.0, False)):
+            block["two_shot simple, graph"] = of({(gpu_rules.IN_GRAPH, "heddle", 64 * MI): us})
+            self.assertEqual(gpu_rules.two_shot_rule(results).passed, holds)
+
+    def test_a_peer_is_met_at_every_point_that_it_gave(self):
+        key = ("barrier", "block")
+        theirs = of({(*key, 8): 1.0, (*key, 64): 1.0})
+
+        def judged(ours):
+            return gpu_rules.peer_rule("rule", of(ours), theirs, [(key, key)])
+        self.assertTrue(judged({(*key, 8): 1.0, (*key, 64): 0.5}).passed)
+        self.assertFalse(judged({(*key, 8): 1.01, (*key, 64): 0.5}).passed)
+        self.assertIn("1 of 2 sizes have no value", judged({(*key, 8): 1.0}).found)
+
+    def test_of_a_peer_that_does_not_run_are_skipped_with_the_reason(self):
+        results = nothing("nvidia-cuda-mps-control is not installed")
+        verdicts = gpu_rules.judge(results)
+        own, peers = verdicts[:6], verdicts[6:]
+        for verdict in own:
+            self.assertEqual(verdict.word, "FAIL")
+            self.assertIn("not measured: nvidia-cuda-mps-control", verdict.found)
+        self.assertEqual(len(peers), 21)
+        for verdict in peers:
+            self.assertEqual(verdict.word, "SKIP")
+            self.assertIn("nvidia-cuda-mps-control is not installed", verdict.found)
+
+
+class Contenders(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.bin = Path(folder.name)
+        for name in ("gpu_heddle_all_reduce", "gpu_nvshmem_all_reduce", "gpu_bare_flag"):
+            program(self.bin, name, "")
+
+    def block(self, name, mps=None):
+        blocks = gpu_contenders.blocks(self.bin, True, mps or Mps())
+        return {c.name: c for block in blocks if block.name == name for c in block.contenders}
+
+    def test_have_names_of_their_own(self):
+        for block in gpu_contenders.blocks(self.bin, True, Mps()):
+            names = [c.name for c in block.contenders]
+            self.assertEqual(len(names), len(set(names)))
+
+    def test_that_are_not_built_say_so(self):
+        self.assertEqual(self.block("all_reduce_4")["bare launch"].missing, "gpu_bare_launch is not built")
+        self.assertEqual(self.block("all_reduce_4")["bare flag"].missing, "")
+
+    def test_of_nvshmem_need_the_service_and_share_the_gpu(self):
+        self.assertIn("was not started", self.block("all_reduce_4")["NVSHMEM"].missing)
+        mps = Mps()
+        mps.missing = ""
+        contender = self.block("all_reduce_4", mps)["NVSHMEM"]
+        self.assertEqual(contender.missing, "")
+        self.assertEqual(contender.environment["CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"], "25")
+        self.assertIn("CUDA_MPS_PIPE_DIRECTORY", contender.environment)
+
+    def test_of_heddle_stay_out_of_the_service_and_force_what_they_are_called(self):
+        ring = self.block("all_reduce_4")["ring ll, graph"]
+        self.assertNotIn("CUDA_MPS_PIPE_DIRECTORY", ring.environment)
+        self.assertEqual((ring.environment["HEDDLE_ALGO"], ring.environment["HEDDLE_PROTO"]),
+                         ("ring", "ll"))
+
+    def test_that_fail_are_not_tried_again(self):
+        failing = contenders.Contender("x", (str(program(self.bin, "failing", "exit 3\n")),),
+                                       bound=False)
+        block = contenders.Block("b", "title", (failing,), 3, one_failure=True)
+        series = measure.run_block(block)["x"]
+        self.assertEqual(series.failures, ["round 1: exit status 3: no output"])
+        self.assertEqual(series.flags_us, [])
+
+
+class Report(unittest.TestCase):
+    def test_gives_each_number_with_its_command(self):
+        copy = contenders.Contender("bare", (f"{session.ROOT}/bin/gpu_bare_copy",), {"CUDA_X": "a b"}, bound=False)
+        absent = contenders.Contender("NVSHMEM", ("bin/none",), missing="it is not built")
+        block = contenders.Block("bandwidth", "Bandwidth", (copy, absent), 1)
+        text = gpu_report.section(block, {
+            "bare": of({("put, 1 block", "in parts", MI): 10.0, ("put, 1 block", "in parts", KI): 1.0}),
+            "NVSHMEM": Series(failures=["it is not built"])})
+        self.assertIn("### put, 1 block, GB/s", text)
+        self.assertIn("| 1 MiB | 104.9 |", text)
+        self.assertIn("- bare: `CUDA_X='a b' bin/gpu_bare_copy`", text)
+        self.assertNotIn("bin/none", text)
+        self.assertIn("- NVSHMEM: it is not built", text)
+
+    def test_puts_calls_on_a_stream_and_in_a_graph_side_by_side(self):
+        text = gpu_report.tables({
+            "heddle": of({("all_reduce on a stream", "heddle", s): 5.0 for s in (8, 16)}),
+            "heddle, graph": of({("all_reduce in a graph", "heddle", s): 2.0 for s in (8, 16)})})
+        self.assertIn("| size | heddle | heddle, graph |", text)
+        self.assertIn("| 16 B | 5.000 | 2.000 |", text)
+
+    def test_turns_a_table_of_one_size(self):
+        text = gpu_report.tables({"bare": of({("launch", "stream", 0): 2.0,
+                                              ("launch", "graph", 0): 1.0})})
+        self.assertIn("| bare, stream | 2.000 |\n| bare, graph | 1.000 |", text)
+
+    def test_tells_which_rules_were_skipped(self):
+        results = nothing()
+        blocks = gpu_contenders.blocks(Path("/nowhere"), True, Mps())
+        text = gpu_report.markdown({"GPU": "test"}, blocks, results, gpu_rules.judge(results))
+        self.assertEqual(text.count("| SKIP |"), 21)
+        self.assertEqual(text.count("| FAIL |"), 6)
+
+
+class MultiProcessService(unittest.TestCase):
+    def start(self, text):
+        """With a daemon that does `text`, and writes down what it is told."""
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.told = Path(folder.name) / "told"
+        program(folder.name, "nvidia-cuda-mps-control",
+                f'[ "$1" = -d ] || read words\necho "$1$words $CUDA_MPS_PIPE_DIRECTORY" >>{self.told}\n'
+                + text)
+        path = mock.patch.dict(os.environ, {"PATH": f"{folder.name}:{os.environ['PATH']}"})
+        path.start()
+        self.addCleanup(path.stop)
+        return Mps()
+
+    def test_is_started_in_a_directory_of_its_own_and_stopped(self):
+        with self.start("") as mps:
+            self.assertEqual(mps.missing, "")
+            pipe = mps.environment["CUDA_MPS_PIPE_DIRECTORY"]
+            self.assertTrue(Path(pipe).is_dir())
+        self.assertEqual(self.told.read_text(encoding="utf-8").splitlines(),
+                         [f"-d {pipe}", f"get_server_list {pipe}", f"quit -t 5 {pipe}"])
+        self.assertFalse(Path(pipe).exists())
+
+    def test_says_why_it_did_not_start(self):
+        with self.start("echo no such device; exit 4\n") as mps:
+            self.assertEqual(mps.missing,
+                             "nvidia-cuda-mps-control -d: exit status 4: no such device")
+
+    def test_does_not_wait_for_what_the_daemon_leaves_open(self):
+        with self.start("[ $1 = -d ] && sleep 5 &\n") as mps:
+            self.assertEqual(mps.missing, "")
+
+    def test_is_missing_where_it_is_not_installed(self):
+        with mock.patch.dict(os.environ, {"PATH": "/nowhere"}), Mps() as mps:
+            self.assertEqual(mps.missing, "nvidia-cuda-mps-control is not installed")
+
+
+class Machine(unittest.TestCase):
+    def test_without_a_gpu_says_nothing(self):
+        with mock.patch.dict(os.environ, {"PATH": "/nowhere"}):
+            self.assertEqual(gpu_machine.ask("name"), "")
+
+    def test_a_field_that_is_not_known_does_no_harm(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program(folder, "nvidia-smi",
+                    'case "$*" in *query-gpu=name*) echo "NVIDIA H200";; *) exit 2;; esac\n')
+            with mock.patch.dict(os.environ, {"PATH": folder}):
+                facts = gpu_machine.describe()
+        self.assertEqual(facts["GPU"], "NVIDIA H200")
+        self.assertEqual(facts["MIG"], "unknown")
+
+
+if __name__ == "__main__":
+    unittest.main()
