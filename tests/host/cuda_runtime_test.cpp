@@ -92,7 +92,10 @@ TEST_CASE("host calls reach heaps in GPU memory, with PEs as threads and as proc
   for (int n : {1, 2, 4}) {
     CAPTURE(n);
     use_machine({.devices = 2, .memory = std::size_t{4} << 30}, "cuda");
-    run_as_threads(n, [](runtime& self) { exchange_rows(self); });
+    run_as_threads(n, [](runtime& self) {
+      expect(self.device() == "cuda:" + std::to_string(self.my_pe() % 2), self.device());
+      exchange_rows(self);
+    });
     CHECK(host_driver::in_use() == host_driver::usage{});
   }
   use_machine({.memory = std::size_t{4} << 30}, "cuda:0");

@@ -35,6 +35,7 @@ TEST_CASE("PEs as threads allocate, put, signal, wait and reduce") {
       const auto world = self.world();
       CHECK(world.n_pes() == n_pes);
       CHECK(self.my_pe() == world.my_pe());
+      CHECK(self.device() == "host");
       constexpr std::size_t n = 1000;
       symmetric_array<int> row(self, 2 * n);
       symmetric_array<heddle::signal> ready(self, 1);
