@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "device/cuda/cuda_device.hpp"
+#include "device/cuda/sharing.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
 #include "symmetric_heap/device_heap_memory.hpp"
@@ -101,8 +102,9 @@ std::unique_ptr<pe_device> choose_cuda_device(const environment& settings,
   for (std::size_t pe = 0; pe < all.size(); ++pe)
     pes += all[pe] == all[me] &&
            bootstrap.host_of(static_cast<int>(pe)) == bootstrap.host_of(bootstrap.rank());
-  log::info(log::subsystem::device, "PE {} runs on cuda:{} ({}), which {} PE{} share",
-            bootstrap.rank(), ordinal, gpu->name(), pes, pes == 1 ? "" : "s");
+  log::info(log::subsystem::device, "PE {} runs on cuda:{} ({}), which {} PE{} share{}",
+            bootstrap.rank(), ordinal, gpu->name(), pes, pes == 1 ? "" : "s",
+            pes == 1 ? std::string() : ": " + gpu::describe_sharing());
   return std::make_unique<cuda_pe_device>(gpu, pes, settings.timeout);
 }
 
@@ -119,9 +121,11 @@ std::vector<device_description> list_cuda_devices() {
     try {
       const gpu::gpu gpu(*driver, ordinal);
       const auto [free, total] = gpu.memory();
-      found.push_back({name, fmt::format("{}, {} of {} free, {} multiprocessors", gpu.name(),
-                                         format_bytes(free), format_bytes(total),
-                                         gpu.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT))});
+      found.push_back({name,
+                       fmt::format("{}, {} of {} free, {} multiprocessors", gpu.name(),
+                                   format_bytes(free), format_bytes(total),
+                                   gpu.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)),
+                       gpu::describe_sharing()});
     } catch (const error& problem) {
       found.push_back({name, std::string("cannot be used: ") + problem.what()});
     }

@@ -63,8 +63,10 @@ ordered_json machine() {
 
 ordered_json devices() {
   auto result = ordered_json::array();
-  for (const auto& each : heddle::list_devices())
+  for (const auto& each : heddle::list_devices()) {
     result.push_back({{"name", each.name}, {"description", each.description}});
+    if (!each.sharing.empty()) result.back()["sharing"] = each.sharing;
+  }
   return result;
 }
 
