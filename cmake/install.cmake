@@ -10,7 +10,10 @@ install(TARGETS heddle EXPORT heddle
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/heddle DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS heddle-run heddle-perf heddle-info RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(TARGETS heddle-perf heddle-info RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+if(TARGET heddle-run)
+  install(TARGETS heddle-run RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/heddle)
 install(EXPORT heddle NAMESPACE heddle:: FILE heddle-config.cmake DESTINATION ${package_dir})

@@ -3,7 +3,8 @@
 
 // The heat equation u_t = u_xx + u_yy on the unit square, u = 0 on its border, from u = sin(pi x)
 // sin(pi y), whose solution is u exp(-2 pi^2 t). Rows are divided among the PEs; one kernel makes
-// all steps and exchanges the border rows itself, by put_signal into its neighbours' halos.
+// all steps and exchanges the border rows itself, by put_signal into its neighbours' halos
+// (heat.cpp). On whichever device: the host copies the start there and the result back.
 //
 //     heddle-run -n 4 jacobi --n 256 --steps 200
 
@@ -11,70 +12,18 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
-#include <heddle/device/launch.hpp>
 #include <heddle/heddle.hpp>
 #include <numbers>
 #include <vector>
 
+#include "heat.hpp"
+
 namespace {
-
-/// A PE's rows of one of the two grids: a halo row above, `rows` rows, a halo row below.
-struct grid {
-  double* cells[2];            ///< symmetric: step s reads cells[s % 2] and writes the other
-  heddle::signal* from_above;  ///< symmetric: counts the steps whose row has come from the PE above
-  heddle::signal* from_below;
-  int rows;  ///< of this PE; differs by one between PEs, so the halo's place is max_rows + 1
-  int max_rows;
-  int width;     ///< columns, border included
-  double ratio;  ///< dt / h^2
-};
-
-struct step_all {
-  template <heddle::block_group Block>
-  HEDDLE_FN void operator()(Block block, heddle::team_ref team, grid mine, int above_rows,
-                            int steps) const {
-    const int up = team.my_pe() - 1;
-    const int down = team.my_pe() + 1 < team.n_pes() ? team.my_pe() + 1 : -1;
-    const auto row = [&](double* cells, int r) {
-      return cells + static_cast<heddle::size_t>(r) * static_cast<heddle::size_t>(mine.width);
-    };
-    const auto width = static_cast<heddle::size_t>(mine.width);
-    for (int step = 0; step < steps; ++step) {
-      double* now = mine.cells[step % 2];
-      double* next = mine.cells[(step + 1) % 2];
-      for (int r = 1 + block.rank(); r <= mine.rows; r += block.size())
-        for (int c = 1; c + 1 < mine.width; ++c) {
-          const double* at = row(now, r) + c;
-          row(next, r)[c] =
-              at[0] + mine.ratio * (at[-1] + at[1] + at[-mine.width] + at[mine.width] - 4 * at[0]);
-        }
-      block.sync();
-      // My first row is the lower halo of the PE above (row above_rows + 1 there), my last the
-      // upper halo of the PE below (row 0). A neighbour is at most one step ahead: it needs my rows
-      // of this step for its next, so what it still reads (the other grid) is not what is written
-      // here.
-      const auto done = static_cast<heddle::signal>(step) + 1;
-      if (up >= 0)
-        team.put_signal(block, row(next, above_rows + 1), row(next, 1), width, mine.from_below,
-                        done, heddle::signal_op::set, up);
-      if (down >= 0)
-        team.put_signal(block, next, row(next, mine.rows), width, mine.from_above, done,
-                        heddle::signal_op::set, down);
-      // A wait that fails has aborted the team: all PEs leave, and the host reports why.
-      if (up >= 0 &&
-          team.wait_until(block, mine.from_above, heddle::cmp::ge, done) != heddle::wait_status::ok)
-        return;
-      if (down >= 0 &&
-          team.wait_until(block, mine.from_below, heddle::cmp::ge, done) != heddle::wait_status::ok)
-        return;
-    }
-  }
-};
 
 struct options {
   int n = 128;
   int steps = 100;
-  int threads = 1;
+  int threads = 0;
 };
 
 /// The inner rows of PE `pe`.
@@ -106,30 +55,40 @@ int run(const options& chosen) {
   mine.from_above = signals.data();
   mine.from_below = signals.data() + 1;
 
+  const auto stream = runtime.default_stream();
   const int first_row = inner * me / world.n_pes();  // inner rows above mine
   const auto start = [&](int row, int column) {
     return std::sin(std::numbers::pi * row * h) * std::sin(std::numbers::pi * column * h);
   };
+  std::vector<double> values(cells);
+  const auto value_at = [&](int row, int column) -> double& {
+    return values[static_cast<std::size_t>(row) * static_cast<std::size_t>(mine.width) +
+                  static_cast<std::size_t>(column)];
+  };
   for (int r = 0; r <= mine.rows + 1; ++r)
-    for (int c = 1; c < chosen.n; ++c)
-      first[static_cast<std::size_t>(r) * static_cast<std::size_t>(mine.width) +
-            static_cast<std::size_t>(c)] = start(first_row + r, c);
+    for (int c = 1; c < chosen.n; ++c) value_at(r, c) = start(first_row + r, c);
+  stream.copy(first.data(), values.data(), cells);
+  stream.synchronize();
   world.barrier();
 
   const int above_rows = me > 0 ? rows_of(me - 1, world.n_pes(), inner) : 0;
-  heddle::launch(runtime.default_stream(), 1, chosen.threads, step_all{}, world.ref(), mine,
-                 above_rows, chosen.steps);
+  const int threads = chosen.threads > 0 ? chosen.threads : runtime.device() == "host" ? 1 : 256;
+  make_steps(stream, threads, world, mine, above_rows, chosen.steps);
+  stream.copy(values.data(), mine.cells[chosen.steps % 2], cells);
+  stream.synchronize();
   world.check_status();
 
-  const double* result = mine.cells[chosen.steps % 2];
   const double decay = std::exp(-2 * std::numbers::pi * std::numbers::pi * dt * chosen.steps);
   double error = 0;
   for (int r = 1; r <= mine.rows; ++r)
     for (int c = 1; c < chosen.n; ++c)
-      error =
-          std::max(error, std::abs(result[r * mine.width + c] - decay * start(first_row + r, c)));
+      error = std::max(error, std::abs(value_at(r, c) - decay * start(first_row + r, c)));
+  const heddle::device_array<double> most_of_all(runtime, 1);
   double most = 0;
-  world.all_reduce(&error, &most, 1, heddle::op::max);
+  stream.copy(most_of_all.data(), &error, 1);
+  world.all_reduce(most_of_all.data(), most_of_all.data(), 1, heddle::op::max);
+  stream.copy(&most, most_of_all.data(), 1);
+  stream.synchronize();
   // |u_xxxx| <= pi^4 gives a truncation error below (pi^4 / 6 + pi^4 * 0.4) h^2 per unit of time;
   // the bound is loose.
   const double time = dt * chosen.steps;
@@ -150,8 +109,9 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(2, 16384))
       ->capture_default_str();
   app.add_option("--steps", chosen.steps)->check(CLI::Range(1, 10'000'000))->capture_default_str();
-  app.add_option("--threads", chosen.threads, "threads of the block")
-      ->check(CLI::Range(1, 1024))
+  app.add_option("--threads", chosen.threads,
+                 "threads of the block; 0: 1 on the host, 256 on a GPU")
+      ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <string>
 #include <vector>
 
-/// One image of a digit: pixels from 0 to 1, row by row.
+/// One image of a digit: pixels from 0 to 1, row by row. As it is in memory of the device too.
 struct digit {
   static constexpr int pixels = 64;
-  std::array<float, pixels> image;
+  float image[pixels];
   int label;
 };
 

@@ -4,47 +4,99 @@
 #include "network.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <heddle/device/launch.hpp>
 #include <random>
 
 namespace network {
 
 namespace {
 
-constexpr std::size_t hidden_biases = static_cast<std::size_t>(hidden_units) * digit::pixels;
-constexpr std::size_t output_weights = hidden_biases + hidden_units;
-constexpr std::size_t output_biases =
-    output_weights + static_cast<std::size_t>(classes) * hidden_units;
+template <class T>
+HEDDLE_FN T* row_of(T* matrix, int row, int columns) {
+  return matrix + static_cast<heddle::size_t>(row) * static_cast<heddle::size_t>(columns);
+}
 
-struct activations {
-  std::array<float, hidden_units> hidden;
-  std::array<float, classes> probability;
+/// Of one image, by a group: each thread has hidden units of its own.
+template <heddle::group Group>
+HEDDLE_FN void forward(const Group& group, const float* weights, const digit& image,
+                       activations& at) {
+  for (int h = group.rank(); h < hidden_units; h += group.size()) {
+    const float* row = row_of(weights, h, digit::pixels);
+    float sum = weights[hidden_biases + h];
+    for (int p = 0; p < digit::pixels; ++p) sum += row[p] * image.image[p];
+    at.hidden[h] = sum > 0 ? sum : 0;
+  }
+  group.sync();
+  for (int c = group.rank(); c < classes; c += group.size()) {
+    const float* row = row_of(weights + output_weights, c, hidden_units);
+    float sum = weights[output_biases + c];
+    for (int h = 0; h < hidden_units; ++h) sum += row[h] * at.hidden[h];
+    at.probability[c] = sum;
+  }
+  group.sync();
+  if (group.rank() == 0) {
+    float most = at.probability[0];
+    for (const float sum : at.probability) most = sum > most ? sum : most;
+    float total = 0;
+    for (float& value : at.probability) total += value = std::exp(value - most);
+    for (float& value : at.probability) value /= total;
+  }
+  group.sync();
+}
+
+struct gradient_kernel {
+  template <heddle::block_group Block>
+  HEDDLE_FN void operator()(Block block, const float* weights, const digit* images,
+                            const int* chosen, int count, float scale, float loss_scale,
+                            activations* at, float* gradient) const {
+    for (int i = block.rank(); i < parameters; i += block.size()) gradient[i] = 0;
+    double loss = 0;
+    block.sync();
+    for (int i = 0; i < count; ++i) {
+      const digit& image = images[chosen[i]];
+      forward(block, weights, image, *at);
+      const float likelihood = at->probability[image.label];
+      loss -= std::log(likelihood > 1e-30f ? likelihood : 1e-30f);
+      add(block, weights, image, *at, gradient);
+    }
+    for (int i = block.rank(); i < parameters; i += block.size()) gradient[i] *= scale;
+    if (block.rank() == 0) gradient[parameters] = static_cast<float>(loss) * loss_scale;
+  }
+
+ private:
+  template <class Block>
+  HEDDLE_FN static void add(const Block& block, const float* weights, const digit& image,
+                            activations& at, float* gradient) {
+    for (int h = block.rank(); h < hidden_units; h += block.size()) at.back[h] = 0;
+    for (int c = 0; c < classes; ++c) {
+      const float error = at.probability[c] - (c == image.label ? 1.0f : 0.0f);
+      const float* row = row_of(weights + output_weights, c, hidden_units);
+      float* slope = row_of(gradient + output_weights, c, hidden_units);
+      for (int h = block.rank(); h < hidden_units; h += block.size()) {
+        slope[h] += error * at.hidden[h];
+        at.back[h] += error * row[h];
+      }
+      if (block.rank() == 0) gradient[output_biases + c] += error;
+    }
+    for (int h = block.rank(); h < hidden_units; h += block.size()) {
+      if (at.hidden[h] <= 0) continue;
+      float* slope = row_of(gradient, h, digit::pixels);
+      for (int p = 0; p < digit::pixels; ++p) slope[p] += at.back[h] * image.image[p];
+      gradient[hidden_biases + h] += at.back[h];
+    }
+    block.sync();
+  }
 };
 
-activations forward(std::span<const float> weights, const digit& image) {
-  activations result;
-  for (int h = 0; h < hidden_units; ++h) {
-    const float* row = weights.data() + static_cast<std::size_t>(h) * digit::pixels;
-    float sum = weights[hidden_biases + static_cast<std::size_t>(h)];
-    for (int p = 0; p < digit::pixels; ++p)
-      sum += row[p] * image.image[static_cast<std::size_t>(p)];
-    result.hidden[static_cast<std::size_t>(h)] = std::max(sum, 0.0f);
+struct descend_kernel {
+  template <heddle::block_group Block>
+  HEDDLE_FN void operator()(Block block, float* weights, const float* gradient, float rate,
+                            double* loss) const {
+    for (int i = block.rank(); i < parameters; i += block.size()) weights[i] -= rate * gradient[i];
+    if (block.rank() == 0) *loss += gradient[parameters];
   }
-  float most = -INFINITY;
-  for (int c = 0; c < classes; ++c) {
-    const float* row = weights.data() + output_weights + static_cast<std::size_t>(c) * hidden_units;
-    float sum = weights[output_biases + static_cast<std::size_t>(c)];
-    for (int h = 0; h < hidden_units; ++h)
-      sum += row[h] * result.hidden[static_cast<std::size_t>(h)];
-    result.probability[static_cast<std::size_t>(c)] = sum;
-    most = std::max(most, sum);
-  }
-  float total = 0;
-  for (float& value : result.probability) total += value = std::exp(value - most);
-  for (float& value : result.probability) value /= total;
-  return result;
-}
+};
 
 }  // namespace
 
@@ -61,41 +113,27 @@ std::vector<float> initial(unsigned seed) {
   return weights;
 }
 
-double add_gradient(std::span<const float> weights, std::span<const digit> images,
-                    std::span<float> gradient) {
-  double loss = 0;
-  for (const digit& image : images) {
-    const auto at = forward(weights, image);
-    loss -= std::log(std::max(at.probability[static_cast<std::size_t>(image.label)], 1e-30f));
-    std::array<float, hidden_units> back{};
-    for (std::size_t c = 0; c < classes; ++c) {
-      const float error = at.probability[c] - (static_cast<int>(c) == image.label ? 1.0f : 0.0f);
-      const float* row = weights.data() + output_weights + c * hidden_units;
-      float* slope = gradient.data() + output_weights + c * hidden_units;
-      for (std::size_t h = 0; h < hidden_units; ++h) {
-        slope[h] += error * at.hidden[h];
-        back[h] += error * row[h];
-      }
-      gradient[output_biases + c] += error;
-    }
-    for (std::size_t h = 0; h < hidden_units; ++h) {
-      if (at.hidden[h] <= 0) continue;
-      float* slope = gradient.data() + h * digit::pixels;
-      for (std::size_t p = 0; p < digit::pixels; ++p) slope[p] += back[h] * image.image[p];
-      gradient[hidden_biases + h] += back[h];
-    }
-  }
-  return loss;
-}
-
 double accuracy(std::span<const float> weights, std::span<const digit> images) {
   std::size_t right = 0;
+  activations at;
   for (const digit& image : images) {
-    const auto at = forward(weights, image);
-    const auto most = std::max_element(at.probability.begin(), at.probability.end());
-    right += most - at.probability.begin() == image.label;
+    forward(heddle::thread_group{}, weights.data(), image, at);
+    const auto* most = std::max_element(std::begin(at.probability), std::end(at.probability));
+    right += most - at.probability == image.label;
   }
   return static_cast<double>(right) / static_cast<double>(images.size());
+}
+
+void find_gradient(const heddle::stream& stream, int threads, const float* weights,
+                   const digit* images, const int* chosen, int count, float scale, float loss_scale,
+                   activations* at, float* gradient) {
+  heddle::launch(stream, 1, threads, gradient_kernel{}, weights, images, chosen, count, scale,
+                 loss_scale, at, gradient);
+}
+
+void descend(const heddle::stream& stream, int threads, float* weights, const float* gradient,
+             float rate, double* loss) {
+  heddle::launch(stream, 1, threads, descend_kernel{}, weights, gradient, rate, loss);
 }
 
 }  // namespace network

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <heddle/stream.hpp>
 #include <span>
 #include <vector>
 
@@ -16,18 +17,33 @@ namespace network {
 
 inline constexpr int hidden_units = 64;
 inline constexpr int classes = 10;
-inline constexpr std::size_t parameters =
-    hidden_units * (digit::pixels + 1) + classes * (hidden_units + 1);
+inline constexpr int hidden_biases = hidden_units * digit::pixels;
+inline constexpr int output_weights = hidden_biases + hidden_units;
+inline constexpr int output_biases = output_weights + classes * hidden_units;
+inline constexpr int parameters = output_biases + classes;
 
 /// The same start on every PE.
 std::vector<float> initial(unsigned seed);
 
-/// Adds to `gradient` the gradient of the cross-entropy of each image; returns the sum of the
-/// losses.
-double add_gradient(std::span<const float> weights, std::span<const digit> images,
-                    std::span<float> gradient);
-
 /// The share of images whose most likely class is the label.
 double accuracy(std::span<const float> weights, std::span<const digit> images);
+
+/// What the threads of a group hold together for one image.
+struct activations {
+  float hidden[hidden_units];
+  float probability[classes];
+  float back[hidden_units];  ///< the slope of the loss by each hidden unit
+};
+
+/// Enqueues the gradient of the cross-entropy over the `count` images that `chosen` names, times
+/// `scale`; after it, in gradient[parameters], the sum of the losses times `loss_scale`. By a block
+/// of `threads`, as descend; all pointers are to memory of the device.
+void find_gradient(const heddle::stream& stream, int threads, const float* weights,
+                   const digit* images, const int* chosen, int count, float scale, float loss_scale,
+                   activations* at, float* gradient);
+
+/// Enqueues a step down the gradient; adds its loss to *loss.
+void descend(const heddle::stream& stream, int threads, float* weights, const float* gradient,
+             float rate, double* loss);
 
 }  // namespace network

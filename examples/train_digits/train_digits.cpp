@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Data-parallel training: each PE takes its share of every batch, and the gradients are averaged by
-// AllReduce.
+// AllReduce. Images, weights and gradients are in memory of the device, whichever it is.
 //
 //     heddle-run -n 4 train_digits --check
 
@@ -42,12 +42,13 @@ double seconds_since(clock_type::time_point start) {
   return std::chrono::duration<double>(clock_type::now() - start).count();
 }
 
-/// Where gradients meet: `average` makes the flat gradient the average over all PEs of what each
-/// has put there.
+/// A PE's part in the training, and where gradients meet: `average` makes the flat gradient, in
+/// memory of the device, the average over all PEs of what each has put there.
 struct exchange {
+  const heddle::runtime& runtime;
   int my_pe;
   int n_pes;
-  std::span<float> gradient;  ///< and after it the PE's loss, reduced along with it
+  float* gradient;  ///< and after it the PE's loss, reduced along with it
   std::function<void()> average;
 };
 
@@ -57,37 +58,45 @@ struct exchange {
 std::vector<epoch_result> train(const options& chosen, const dataset& digits, const exchange& with,
                                 std::vector<float>& weights,
                                 const std::function<void(int, epoch_result)>& report) {
+  const auto images = static_cast<int>(digits.training.size());
+  std::vector<int> order(digits.training.size());
+  std::iota(order.begin(), order.end(), 0);
+
+  const auto stream = with.runtime.default_stream();
+  const int threads = with.runtime.device() == "host" ? 1 : network::hidden_units;
+  const heddle::device_array<digit> images_there(with.runtime, digits.training.size());
+  const heddle::device_array<int> order_there(with.runtime, order.size());
+  const heddle::device_array<float> weights_there(with.runtime, weights.size());
+  const heddle::device_array<network::activations> activations(with.runtime, 1);
+  const heddle::device_array<double> loss_there(with.runtime, 1);
+  stream.copy(images_there.data(), digits.training.data(), digits.training.size());
+  stream.copy(weights_there.data(), weights.data(), weights.size());
+
   std::vector<epoch_result> results;
-  std::vector<std::size_t> order(digits.training.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
   std::mt19937 random(chosen.seed);
-  const auto n_pes = static_cast<std::size_t>(with.n_pes);
-  const auto me = static_cast<std::size_t>(with.my_pe);
-  std::vector<digit> share;
   for (int epoch = 0; epoch < chosen.epochs; ++epoch) {
     for (std::size_t i = order.size() - 1; i > 0; --i)
       std::swap(order[i], order[random() % (i + 1)]);
     double loss = 0;
-    for (std::size_t first = 0; first < order.size();
-         first += static_cast<std::size_t>(chosen.batch)) {
-      const std::size_t size =
-          std::min(order.size() - first, static_cast<std::size_t>(chosen.batch));
-      share.clear();
-      for (std::size_t i = size * me / n_pes; i < size * (me + 1) / n_pes; ++i)
-        share.push_back(digits.training[order[first + i]]);
-      std::fill(with.gradient.begin(), with.gradient.end(), 0.0f);
-      const auto slopes = with.gradient.first(network::parameters);
-      const double share_loss = network::add_gradient(weights, share, slopes);
-      const float scale = static_cast<float>(with.n_pes) / static_cast<float>(size);
-      for (float& slope : slopes) slope *= scale;
-      with.gradient[network::parameters] =
-          static_cast<float>(share_loss) * static_cast<float>(with.n_pes);
+    stream.copy(order_there.data(), order.data(), order.size());
+    stream.copy(loss_there.data(), &loss, 1);
+    for (int first = 0; first < images; first += chosen.batch) {
+      const int size = std::min(images - first, chosen.batch);
+      const int mine = size * with.my_pe / with.n_pes;
+      const int count = size * (with.my_pe + 1) / with.n_pes - mine;
+      const auto n_pes = static_cast<float>(with.n_pes);
+      network::find_gradient(stream, threads, weights_there.data(), images_there.data(),
+                             order_there.data() + first + mine, count,
+                             n_pes / static_cast<float>(size), n_pes, activations.data(),
+                             with.gradient);
       with.average();
-      for (std::size_t i = 0; i < weights.size(); ++i) weights[i] -= chosen.rate * with.gradient[i];
-      loss += with.gradient[network::parameters];
+      network::descend(stream, threads, weights_there.data(), with.gradient, chosen.rate,
+                       loss_there.data());
     }
-    results.push_back(
-        {loss / static_cast<double>(order.size()), network::accuracy(weights, digits.test)});
+    stream.copy(weights.data(), weights_there.data(), weights.size());
+    stream.copy(&loss, loss_there.data(), 1);
+    stream.synchronize();
+    results.push_back({loss / images, network::accuracy(weights, digits.test)});
     report(epoch, results.back());
   }
   return results;
@@ -101,11 +110,12 @@ void print_epoch(int epoch, epoch_result result) {
 
 /// Trains again on this PE alone and compares. True if both agree within rounding.
 bool check_against_one_pe(const options& chosen, const dataset& digits,
-                          const std::vector<float>& weights, double test_accuracy) {
-  std::vector<float> gradient(network::parameters + 1);
+                          const heddle::runtime& runtime, const std::vector<float>& weights,
+                          double test_accuracy) {
+  const heddle::device_array<float> gradient(runtime, network::parameters + 1);
   auto alone = network::initial(chosen.seed);
-  const auto results =
-      train(chosen, digits, {0, 1, gradient, [] {}}, alone, [](int, epoch_result) {});
+  const auto results = train(chosen, digits, {runtime, 0, 1, gradient.data(), [] {}}, alone,
+                             [](int, epoch_result) {});
   float most = 0;
   for (std::size_t i = 0; i < weights.size(); ++i)
     most = std::max(most, std::abs(weights[i] - alone[i]));
@@ -135,19 +145,21 @@ int run(const options& chosen) {
   int reductions = 0;
   const auto start = clock_type::now();
   const auto average = [&] {
+    runtime.default_stream().synchronize();  // what takes time from here on is communication
     const auto before = clock_type::now();
     world.all_reduce(gradient.data(), gradient.data(), gradient.size(), heddle::op::avg);
     communication += seconds_since(before);
     ++reductions;
   };
-  const auto results = train(
-      chosen, digits, {world.my_pe(), world.n_pes(), {gradient.data(), gradient.size()}, average},
-      weights, [&](int epoch, epoch_result result) {
-        if (speaks && (epoch % 5 == 0 || epoch + 1 == chosen.epochs)) print_epoch(epoch, result);
-      });
+  const auto results =
+      train(chosen, digits, {runtime, world.my_pe(), world.n_pes(), gradient.data(), average},
+            weights, [&](int epoch, epoch_result result) {
+              if (speaks && (epoch % 5 == 0 || epoch + 1 == chosen.epochs))
+                print_epoch(epoch, result);
+            });
   const double total = seconds_since(start);
 
-  int same = 1;
+  bool same = true;
   if (speaks) {
     fmt::print("final test accuracy {:.2f} %\n", 100 * results.back().accuracy);
     fmt::print(
@@ -155,11 +167,11 @@ int run(const options& chosen) {
         "included)\n",
         total, communication, reductions, gradient.size() * sizeof(float),
         100 * communication / total);
-    if (chosen.check) same = check_against_one_pe(chosen, digits, weights, results.back().accuracy);
+    if (chosen.check)
+      same = check_against_one_pe(chosen, digits, runtime, weights, results.back().accuracy);
   }
-  int all_same = 0;
-  world.all_reduce(&same, &all_same, 1, heddle::op::min);
-  return all_same ? 0 : 1;
+  world.barrier();
+  return same ? 0 : 1;
 }
 
 }  // namespace

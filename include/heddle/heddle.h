@@ -148,6 +148,10 @@ HEDDLE_API heddle_status_t heddle_abort(heddle_runtime_t runtime, const char* re
 
 HEDDLE_API heddle_status_t heddle_my_pe(heddle_runtime_t runtime, int* pe);
 HEDDLE_API heddle_status_t heddle_n_pes(heddle_runtime_t runtime, int* n_pes);
+/// What runs this PE's kernels: "host" or "cuda:N". Written to `name` (at most `bytes`,
+/// terminated). Host threads load and store symmetric and device memory on "host" alone; what is
+/// copied on streams, put and got works on every device.
+HEDDLE_API heddle_status_t heddle_device_name(heddle_runtime_t runtime, char* name, size_t bytes);
 
 /* ---- symmetric memory: collective over all PEs of the runtime, in the same order ----------- */
 
@@ -335,9 +339,10 @@ HEDDLE_API heddle_status_t heddle_barrier_on_stream(heddle_team_t team, heddle_s
 
 /// output[i] = op over all PEs of input[i], i < count, bitwise equal on every PE and every run of
 /// the same plan. In place when output == input; any other overlap is an error. Buffers may be any
-/// memory; symmetric or registered ones (on every PE alike) are used without a copy. Collective
-/// over the team, in the same order on every PE; the collectives of a team run in that order, one
-/// after another, whatever their streams. On the default stream it is complete on return and
+/// memory that the device's kernels reach (on a GPU, not the process's own); symmetric or
+/// registered ones (on every PE alike) are used without a copy. Collective over the team, in the
+/// same order on every PE; the collectives of a team run in that order, one after another, whatever
+/// their streams. On the default stream it is complete on return and
 /// returns its own error; on others see stream_synchronize.
 HEDDLE_API heddle_status_t heddle_all_reduce(heddle_team_t team, const void* input, void* output,
                                              size_t count, heddle_type_t type, heddle_op_t op,

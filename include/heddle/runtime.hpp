@@ -46,6 +46,12 @@ class runtime {
 
   [[nodiscard]] int my_pe() const { return get(heddle_my_pe); }
   [[nodiscard]] int n_pes() const { return get(heddle_n_pes); }
+  /// What runs this PE's kernels: "host" or "cuda:N".
+  [[nodiscard]] std::string device() const {
+    char name[32];
+    detail::check(heddle_device_name(handle(), name, sizeof name));
+    return name;
+  }
 
   /// Room for n elements at the same offset in every PE's heap; content unspecified. Collective.
   template <class T>

@@ -10,6 +10,10 @@ namespace heddle {
 
 /// n elements of symmetric memory, zero at the start; made and destroyed collectively. Destroyed by
 /// an exception, it aborts the world instead: the other PEs' waits end with an error.
+///
+/// Kernels use data() on every device. Element access and iteration are the host's own loads and
+/// stores, which memory of a GPU does not take (heddle_device_name): code for every device copies
+/// there and back by stream::copy, or by put and get.
 template <class T>
 class symmetric_array {
  public:

@@ -7,7 +7,6 @@
 #include <string_view>
 
 #include "bootstrap/pmix_bootstrap.hpp"
-#include "bootstrap/pmix_session.hpp"
 #include "bootstrap/process_slot.hpp"
 #include "bootstrap/thread_bootstrap.hpp"
 #include "bootstrap/unique_id_bootstrap.hpp"
@@ -42,8 +41,11 @@ void refuse_foreign_launchers() {
   }
 }
 
+/// True if the environment names a PMIx server.
+bool pmix_is_launcher() { return std::getenv("PMIX_NAMESPACE") && std::getenv("PMIX_RANK"); }
+
 std::unique_ptr<bootstrap> join(const bootstrap_options& options) {
-  if (pmix_session::is_launched()) return join_pmix_job(options.socket_ifname, options.until);
+  if (pmix_is_launcher()) return join_pmix_job(options.socket_ifname, options.until);
   if (torchrun_is_launcher())
     return join_torchrun_job({options.socket_ifname, options.job_secret, options.rendezvous_port},
                              options.until);

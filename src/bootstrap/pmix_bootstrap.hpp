@@ -15,7 +15,7 @@ namespace heddle {
 ///
 /// Throws HEDDLE_ERROR_INVALID_USAGE if no PMIx server is there or this process's rank is in use,
 /// HEDDLE_ERROR_TIMEOUT with the ranks that did not arrive, HEDDLE_ERROR_SYSTEM for PMIx's own
-/// errors.
+/// errors, HEDDLE_ERROR_NOT_SUPPORTED where heddle was built without PMIx.
 std::unique_ptr<bootstrap> join_pmix_job(const std::string& socket_ifname, deadline until);
 
 }  // namespace heddle

@@ -223,8 +223,6 @@ struct pmix_session::connection {
   }
 };
 
-bool pmix_session::is_launched() { return ::getenv("PMIX_NAMESPACE") && ::getenv("PMIX_RANK"); }
-
 pmix_session::pmix_session(deadline until) : connection_(std::make_unique<connection>()) {
   struct joined {
     pmix_status_t status;

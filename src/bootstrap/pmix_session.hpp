@@ -23,9 +23,6 @@ class pmix_session {
  public:
   using bytes = bootstrap::bytes;
 
-  /// True if the environment names a PMIx server.
-  static bool is_launched();
-
   /// Throws HEDDLE_ERROR_INVALID_USAGE if no server answers, HEDDLE_ERROR_TIMEOUT,
   /// HEDDLE_ERROR_SYSTEM.
   explicit pmix_session(deadline until);

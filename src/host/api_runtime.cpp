@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
+#include <cstdio>
+
 #include "bootstrap/bootstrap_from_environment.hpp"
 #include "bootstrap/thread_bootstrap.hpp"
 #include "bootstrap/unique_id_bootstrap.hpp"
@@ -90,5 +92,13 @@ heddle_status_t heddle_my_pe(heddle_runtime_t runtime, int* pe) {
 heddle_status_t heddle_n_pes(heddle_runtime_t runtime, int* n_pes) {
   return guarded([&] {
     required(n_pes, "heddle_n_pes", "n_pes") = required(runtime, "heddle_n_pes", "runtime").n_pes();
+  });
+}
+
+heddle_status_t heddle_device_name(heddle_runtime_t runtime, char* name, size_t bytes) {
+  return guarded([&] {
+    auto* out = &required(name, "heddle_device_name", "name");
+    const auto& checked = required(runtime, "heddle_device_name", "runtime");
+    if (bytes > 0) std::snprintf(out, bytes, "%s", checked.device().name().c_str());
   });
 }

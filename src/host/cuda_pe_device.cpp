@@ -12,6 +12,7 @@
 
 #include "bootstrap/byte_stream.hpp"
 #include "device/cuda/cuda_device.hpp"
+#include "device/cuda/sharing.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
 #include "symmetric_heap/device_heap_memory.hpp"
@@ -134,9 +135,9 @@ std::unique_ptr<pe_device> choose_cuda_device(const environment& settings,
 
   const auto shared = meet_sharers(*gpu, bootstrap, until);
   log::info(log::subsystem::device,
-            "PE {} runs on cuda:{} ({}), which {} PE{} share; collectives have at most {} blocks",
+            "PE {} runs on cuda:{} ({}), which {} PE{} share{}; collectives have at most {} blocks",
             bootstrap.rank(), ordinal, gpu->name(), shared.pes, shared.pes == 1 ? "" : "s",
-            shared.common_blocks);
+            shared.pes == 1 ? std::string() : ": " + gpu::describe_sharing(), shared.common_blocks);
   return std::make_unique<cuda_pe_device>(gpu, shared, settings.timeout);
 }
 
@@ -153,9 +154,11 @@ std::vector<device_description> list_cuda_devices() {
     try {
       const gpu::gpu gpu(*driver, ordinal);
       const auto [free, total] = gpu.memory();
-      found.push_back({name, fmt::format("{}, {} of {} free, {} multiprocessors", gpu.name(),
-                                         format_bytes(free), format_bytes(total),
-                                         gpu.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT))});
+      found.push_back({name,
+                       fmt::format("{}, {} of {} free, {} multiprocessors", gpu.name(),
+                                   format_bytes(free), format_bytes(total),
+                                   gpu.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)),
+                       gpu::describe_sharing()});
     } catch (const error& problem) {
       found.push_back({name, std::string("cannot be used: ") + problem.what()});
     }

@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-#include <hwloc.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -15,6 +14,9 @@
 #include "host/guarded_call.hpp"
 #include "host/runtime.hpp"
 #include "symmetric_heap/memory_file.hpp"
+#if defined(HEDDLE_HAVE_HWLOC)
+#include <hwloc.h>
+#endif
 
 using nlohmann::ordered_json;
 
@@ -29,6 +31,20 @@ ordered_json version() {
           {"layout", +heddle::team_ref::layout}};
 }
 
+#if defined(HEDDLE_HAVE_HWLOC)
+void add_topology(ordered_json& machine) {
+  hwloc_topology_t topology = nullptr;
+  if (hwloc_topology_init(&topology) != 0) return;
+  const std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, decltype(&hwloc_topology_destroy)>
+      owner(topology, hwloc_topology_destroy);
+  if (hwloc_topology_load(topology) != 0) return;
+  machine["packages"] = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
+  machine["numa_nodes"] = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
+  if (hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0))
+    if (const char* model = hwloc_obj_get_info_by_name(package, "CPUModel")) machine["cpu"] = model;
+}
+#endif
+
 ordered_json machine() {
   char hostname[256] = {};
   ::gethostname(hostname, sizeof hostname - 1);
@@ -39,22 +55,18 @@ ordered_json machine() {
                                               static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE))},
                          {"page_bytes", ::sysconf(_SC_PAGESIZE)},
                          {"huge_pages_shared", heddle::huge_page_support()}};
-  hwloc_topology_t topology = nullptr;
-  if (hwloc_topology_init(&topology) != 0) return result;
-  const std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, decltype(&hwloc_topology_destroy)>
-      owner(topology, hwloc_topology_destroy);
-  if (hwloc_topology_load(topology) != 0) return result;
-  result["packages"] = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_PACKAGE);
-  result["numa_nodes"] = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_NUMANODE);
-  if (hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0))
-    if (const char* model = hwloc_obj_get_info_by_name(package, "CPUModel")) result["cpu"] = model;
+#if defined(HEDDLE_HAVE_HWLOC)
+  add_topology(result);
+#endif
   return result;
 }
 
 ordered_json devices() {
   auto result = ordered_json::array();
-  for (const auto& each : heddle::list_devices())
+  for (const auto& each : heddle::list_devices()) {
     result.push_back({{"name", each.name}, {"description", each.description}});
+    if (!each.sharing.empty()) result.back()["sharing"] = each.sharing;
+  }
   return result;
 }
 

@@ -59,6 +59,7 @@ void free_quietly(exec::device& device, void* memory) noexcept;
 struct device_description {
   std::string name;
   std::string description;
+  std::string sharing = {};  ///< what several PEs on it do to each other; of GPUs alone
 };
 std::vector<device_description> list_devices();
 

@@ -60,6 +60,7 @@ TEST_CASE("NULL handles and results are errors") {
   check_error(of(heddle_init(nullptr)), invalid, {"heddle_init", "runtime is NULL"});
   check_error(of(heddle_finalize(nullptr)), invalid, {"heddle_finalize", "NULL"});
   check_error(of(heddle_my_pe(nullptr, nullptr)), invalid, {"NULL"});
+  check_error(of(heddle_device_name(nullptr, nullptr, 0)), invalid, {"heddle_device_name", "NULL"});
   check_error(of(heddle_barrier(nullptr)), invalid, {"heddle_barrier", "team is NULL"});
   check_error(
       of(heddle_all_reduce(nullptr, nullptr, nullptr, 0, HEDDLE_FLOAT32, HEDDLE_SUM, nullptr)),

@@ -6,6 +6,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include <heddle/device/launch.hpp>
 #include <heddle/heddle.hpp>
 #include <heddle/run_as_threads.hpp>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <thread>
@@ -95,7 +97,10 @@ TEST_CASE("host calls reach heaps in GPU memory, with PEs as threads and as proc
   for (int n : {1, 2, 4}) {
     CAPTURE(n);
     use_machine({.devices = 2, .memory = std::size_t{4} << 30}, "cuda");
-    run_as_threads(n, [](runtime& self) { exchange_rows(self); });
+    run_as_threads(n, [](runtime& self) {
+      expect(self.device() == "cuda:" + std::to_string(self.my_pe() % 2), self.device());
+      exchange_rows(self);
+    });
     CHECK(host_driver::in_use() == host_driver::usage{});
   }
   use_machine({.memory = std::size_t{4} << 30}, "cuda:0");
@@ -243,6 +248,27 @@ TEST_CASE("what only a kernel can do is left to the driver, whose error is told"
     told([&] { world.update_signal(word.data(), 1, signal_op::set, 0); });
     told([&] { launch(stream, 1, 32, [](const auto&) {}); });
   });
+}
+
+TEST_CASE("heddle-info tells what several PEs on one GPU do to each other") {
+  use_machine({.devices = 2}, "cuda");
+  const auto told = [] {
+    char* json = nullptr;
+    REQUIRE(heddle_info_json(nullptr, &json) == HEDDLE_SUCCESS);
+    const std::unique_ptr<char, decltype(&heddle_string_free)> owner(json, heddle_string_free);
+    return std::string(json);
+  };
+  char pipes[] = "/tmp/heddle-mps-XXXXXX";
+  REQUIRE(::mkdtemp(pipes));
+  ::setenv("CUDA_MPS_PIPE_DIRECTORY", pipes, 1);
+  CHECK(told().find("several processes take turns") != std::string::npos);
+  CHECK(told().find(std::string("no control pipe in ") + pipes) != std::string::npos);
+  const auto control = std::string(pipes) + "/control";
+  REQUIRE(::mkfifo(control.c_str(), 0600) == 0);
+  CHECK(told().find(std::string("several processes by MPS (") + pipes) != std::string::npos);
+  ::unlink(control.c_str());
+  ::rmdir(pipes);
+  ::unsetenv("CUDA_MPS_PIPE_DIRECTORY");
 }
 
 TEST_CASE("a device that is not there is told, with what to do") {

@@ -13,12 +13,18 @@
 #include <vector>
 
 // One-sided operations of the host APIs, checked against what a program without heddle would hold.
+// On whichever device HEDDLE_DEVICE names: symmetric memory is looked at by put and get alone.
 
 using namespace heddle;
 
 namespace {
 
 int right_of(const team& team) { return (team.my_pe() + 1) % team.n_pes(); }
+/// What the calling PE has at a symmetric address.
+template <class T>
+T mine(const team& team, const T* symmetric) {
+  return team.g(symmetric, team.my_pe());
+}
 int left_of(const team& team) { return (team.my_pe() + team.n_pes() - 1) % team.n_pes(); }
 
 /// Whole pages of the process's own.
@@ -71,14 +77,14 @@ TEST_CASE("single elements, signals and their waits") {
     const int right = right_of(world), left = left_of(world);
     world.p(value.data(), 0.5 + world.my_pe(), right);
     world.barrier();
-    CHECK(value[0] == 0.5 + left);
+    CHECK(mine(world, value.data()) == 0.5 + left);
     CHECK(world.g(value.data(), right) == 0.5 + world.my_pe());
     CHECK_FALSE(world.test(ready.data(), cmp::ne, 0));
     world.barrier();
     const double sent = 100 + world.my_pe();
     world.put_signal(value.data() + 1, &sent, 1, ready.data(), 7, signal_op::set, right);
     world.wait_until(ready.data(), cmp::eq, 7);
-    CHECK(value[1] == 100 + left);
+    CHECK(mine(world, value.data() + 1) == 100 + left);
     world.update_signal(ready.data() + 1, 3, signal_op::add, right);
     world.update_signal(ready.data() + 1, 4, signal_op::add, left);
     world.wait_until(ready.data() + 1, cmp::gt, 6);
@@ -105,7 +111,7 @@ TEST_CASE("operations on a stream run in its order") {
     world.barrier(queue);
     queue.synchronize();
     CHECK(fetched == 40 + world.my_pe());
-    CHECK(box[0] == 40 + other);
+    CHECK(mine(world, box.data()) == 40 + other);
   });
 }
 
@@ -116,25 +122,27 @@ TEST_CASE_TEMPLATE("atomics are indivisible and return what was there", T, std::
     symmetric_array<T> word(self, 6);
     std::vector<char> seen(400);
     for (int i = 0; i < 100; ++i)
-      ++seen[static_cast<std::size_t>(world.atomic_fetch_add(&word[0], 1, 0))];
-    symmetric_array<float> counts(self, 400);
-    for (std::size_t i = 0; i < 400; ++i) counts[i] = static_cast<float>(seen[i]);
-    world.all_reduce(counts.data(), counts.data(), 400, op::sum);
+      ++seen[static_cast<std::size_t>(world.atomic_fetch_add(word.data(), 1, 0))];
+    std::vector<float> counts(seen.begin(), seen.end());
+    symmetric_array<float> counts_there(self, 400);
+    world.put(counts_there.data(), counts.data(), 400, world.my_pe());
+    world.all_reduce(counts_there.data(), counts_there.data(), 400, op::sum);
+    world.get(counts.data(), counts_there.data(), 400, world.my_pe());
     for (const float count : counts) CHECK(count == 1.0f);
-    CHECK(world.atomic_fetch(&word[0], 0) == 400);
+    CHECK(world.atomic_fetch(word.data(), 0) == 400);
 
     if (world.my_pe() == 3) {
-      world.atomic_set(&word[1], static_cast<T>(-6), 2);
-      CHECK(world.atomic_fetch_and(&word[1], 0xff, 2) == static_cast<T>(-6));
-      CHECK(world.atomic_fetch_or(&word[1], 1, 2) == 0xfa);
-      CHECK(world.atomic_fetch_xor(&word[1], 0xf0, 2) == 0xfb);
-      CHECK(world.atomic_swap(&word[1], 77, 2) == 0x0b);
-      CHECK(world.atomic_compare_swap(&word[1], 76, 1, 2) == 77);
-      CHECK(world.atomic_compare_swap(&word[1], 77, 1, 2) == 77);
-      CHECK(world.atomic_fetch(&word[1], 2) == 1);
+      world.atomic_set(word.data() + 1, static_cast<T>(-6), 2);
+      CHECK(world.atomic_fetch_and(word.data() + 1, 0xff, 2) == static_cast<T>(-6));
+      CHECK(world.atomic_fetch_or(word.data() + 1, 1, 2) == 0xfa);
+      CHECK(world.atomic_fetch_xor(word.data() + 1, 0xf0, 2) == 0xfb);
+      CHECK(world.atomic_swap(word.data() + 1, 77, 2) == 0x0b);
+      CHECK(world.atomic_compare_swap(word.data() + 1, 76, 1, 2) == 77);
+      CHECK(world.atomic_compare_swap(word.data() + 1, 77, 1, 2) == 77);
+      CHECK(world.atomic_fetch(word.data() + 1, 2) == 1);
     }
     world.barrier();
-    CHECK(word[1] == (world.my_pe() == 2 ? 1 : 0));
+    CHECK(mine(world, word.data() + 1) == (world.my_pe() == 2 ? 1 : 0));
     world.barrier();
   });
 }
@@ -150,8 +158,8 @@ TEST_CASE("the typed names of the C API do what the untyped do") {
     CHECK(heddle_float_put_signal(team, floats.data(), sent, 3, ready.data(), 1, HEDDLE_SIGNAL_SET,
                                   other) == HEDDLE_SUCCESS);
     self.world().wait_until(ready.data(), cmp::eq, 1);
-    CHECK(floats[0] == 1.0f + static_cast<float>(other));
-    CHECK(floats[2] == 3.0f);
+    CHECK(mine(self.world(), floats.data()) == 1.0f + static_cast<float>(other));
+    CHECK(mine(self.world(), floats.data() + 2) == 3.0f);
     CHECK(heddle_float_p(team, floats.data() + 3, 9.5f, other) == HEDDLE_SUCCESS);
     float fetched = 0;
     self.world().barrier();
@@ -176,9 +184,11 @@ TEST_CASE("the typed names of the C API do what the untyped do") {
 TEST_CASE("realloc keeps the content, and counts that no size holds are errors") {
   run_as_threads(2, [](runtime& self) {
     auto* values = self.malloc<int>(10);
-    std::iota(values, values + 10, 100 * self.my_pe());
+    std::vector<int> content(10);
+    std::iota(content.begin(), content.end(), 100 * self.my_pe());
+    self.world().put(values, content.data(), 10, self.my_pe());
     values = self.realloc(values, 100'000);
-    CHECK(values[9] == 100 * self.my_pe() + 9);
+    CHECK(mine(self.world(), values + 9) == 100 * self.my_pe() + 9);
     CHECK(self.world().g(values + 9, 1 - self.my_pe()) == 100 * (1 - self.my_pe()) + 9);
     self.world().barrier();
     self.free(values);

@@ -35,6 +35,7 @@ TEST_CASE("PEs as threads allocate, put, signal, wait and reduce") {
       const auto world = self.world();
       CHECK(world.n_pes() == n_pes);
       CHECK(self.my_pe() == world.my_pe());
+      CHECK(self.device() == "host");
       constexpr std::size_t n = 1000;
       symmetric_array<int> row(self, 2 * n);
       symmetric_array<heddle::signal> ready(self, 1);
@@ -108,37 +109,6 @@ TEST_CASE("device memory is filled, used by kernels and read back in stream orde
   CHECK(back[999] == 1998.0f);
 }
 
-TEST_CASE("teams split by stride and by colour, translate, and are used at the same time") {
-  run_as_threads(6, [](runtime& self) {
-    const auto world = self.world();
-    const auto odd_even = world.split_color(self.my_pe() % 2, -self.my_pe());
-    CHECK(odd_even.n_pes() == 3);
-    CHECK(odd_even.my_pe() == 2 - self.my_pe() / 2);  // ordered by key
-    CHECK(odd_even.translate(0, world) == 4 + self.my_pe() % 2);
-    const auto reversed = world.split_strided(5, -1, 6);
-    CHECK(reversed.my_pe() == 5 - self.my_pe());
-    const auto upper = world.split_strided(3, 1, 3);
-    CHECK(static_cast<bool>(upper) == (self.my_pe() >= 3));
-    int value = 1 << self.my_pe();
-    int sum = 0;
-    odd_even.all_reduce(&value, &sum, 1, op::sum);
-    CHECK(sum == (self.my_pe() % 2 ? 0b101010 : 0b010101));
-    reversed.all_reduce(&value, &sum, 1, op::sum);
-    CHECK(sum == 63);
-    if (upper) {
-      upper.all_reduce(&value, &sum, 1, op::sum);
-      CHECK(sum == 0b111000);
-      const auto pair = upper.split_strided(0, 2, 2);
-      CHECK(static_cast<bool>(pair) == (upper.my_pe() != 1));
-      if (pair) {
-        pair.all_reduce(&value, &sum, 1, op::sum);
-        CHECK(sum == 0b101000);
-      }
-    }
-    world.barrier();
-  });
-}
-
 TEST_CASE("team places are used again, and are clean when they are") {
   run_as_threads(3, [](runtime& self) {
     const auto world = self.world();
@@ -155,48 +125,6 @@ TEST_CASE("team places are used again, and are clean when they are") {
     CHECK_THROWS_WITH_AS((void)world.split_strided(0, 1, 3), doctest::Contains("HEDDLE_MAX_TEAMS"),
                          error);
     world.barrier();
-  });
-}
-
-TEST_CASE("a team may be destroyed with work of its own on streams: it ends first") {
-  run_as_threads(3, [](runtime& self) {
-    const auto queue = self.create_stream();
-    const auto world = self.world();
-    for (int round = 0; round < 50; ++round) {
-      std::vector<float> values(20'000, 1.0f);
-      {
-        const auto pair = world.split_strided(round % 2, 1, 2);
-        if (!pair) continue;
-        for (int i = 0; i < 3; ++i)
-          pair.all_reduce(values.data(), values.data(), values.size(), op::sum, queue);
-        pair.barrier(queue);
-      }
-      CHECK(values.back() == 8.0f);
-    }
-    queue.synchronize();
-    world.barrier();
-  });
-}
-
-TEST_CASE("barriers and collectives of one team on several streams and from the host keep apart") {
-  run_as_threads(2, [](runtime& self) {
-    const auto world = self.world();
-    const auto one = self.create_stream();
-    const auto other = self.create_stream();
-    std::vector<int> sum(3, 1);
-    for (int round = 0; round < 500; ++round) {
-      world.barrier(one);
-      world.all_reduce(&sum[0], &sum[0], 1, op::max, one);
-      world.barrier(other);
-      world.all_reduce(&sum[1], &sum[1], 1, op::max, other);
-      self.free(self.malloc<int>(10));
-      world.barrier();
-      world.all_reduce(&sum[2], &sum[2], 1, op::max);
-    }
-    one.synchronize();
-    other.synchronize();
-    CHECK(sum == std::vector<int>(3, 1));
-    CHECK(heddle_team_status(world.handle()) == HEDDLE_SUCCESS);
   });
 }
 

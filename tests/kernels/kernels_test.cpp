@@ -14,6 +14,7 @@
 #include <heddle/heddle.hpp>
 #include <heddle/run_as_threads.hpp>
 #include <heddle/symmetric_array.hpp>
+#include <initializer_list>
 #include <mutex>
 #include <numeric>
 #include <string>
@@ -26,6 +27,12 @@ namespace {
 bool on_gpu() {
   const char* device = std::getenv("HEDDLE_DEVICE");
   return device && std::string(device).rfind("cuda", 0) == 0;
+}
+
+/// How many PEs the cases run with: these, or those of ./dev gpu alone.
+std::vector<int> pe_counts(std::initializer_list<int> all) {
+  const char* chosen = std::getenv("HEDDLE_DEV_TEST_PES");
+  return chosen ? std::vector<int>{std::atoi(chosen)} : std::vector<int>(all);
 }
 
 /// Of a block: warps on a GPU, few real threads on the host.
@@ -153,7 +160,7 @@ void check_sum(const runtime& self, std::size_t count, bool symmetric) {
 }  // namespace
 
 TEST_CASE("kernels put, signal, wait and meet") {
-  for (const int n_pes : {1, 2, 4, 8}) {
+  for (const int n_pes : pe_counts({1, 2, 4, 8})) {
     CAPTURE(n_pes);
     run_as_threads(n_pes, [&](runtime& self) {
       constexpr std::size_t n = 1000;
@@ -177,7 +184,7 @@ TEST_CASE("kernels put, signal, wait and meet") {
 }
 
 TEST_CASE("atomics of all threads of all PEs lose nothing") {
-  for (const int n_pes : {1, 3, 8}) {
+  for (const int n_pes : pe_counts({1, 3, 8})) {
     CAPTURE(n_pes);
     run_as_threads(n_pes, [&](runtime& self) {
       const auto world = self.world();
@@ -194,7 +201,7 @@ TEST_CASE("atomics of all threads of all PEs lose nothing") {
 }
 
 TEST_CASE("barriers are met again and again") {
-  for (const int n_pes : {2, 5, 8}) {
+  for (const int n_pes : pe_counts({2, 5, 8})) {
     CAPTURE(n_pes);
     run_as_threads(n_pes, [&](runtime& self) {
       const auto world = self.world();
@@ -249,7 +256,7 @@ TEST_CASE("all_reduce is right by every algorithm and protocol") {
                                                         {"tree", "simple"}}) {
     ::setenv("HEDDLE_ALGO", algo, 1);
     ::setenv("HEDDLE_PROTO", proto, 1);
-    for (const int n_pes : {1, 2, 4, 8}) {
+    for (const int n_pes : pe_counts({1, 2, 4, 8})) {
       CAPTURE(algo);
       CAPTURE(proto);
       CAPTURE(n_pes);

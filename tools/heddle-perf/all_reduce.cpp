@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
+#include <optional>
 #include <sstream>
 
 #include "exact_inputs.hpp"
@@ -14,12 +14,12 @@ namespace perf {
 
 namespace {
 
-/// Memory for `bytes`: symmetric or the process's own.
+/// Memory for `bytes`: symmetric or the PE's own.
 class buffer {
  public:
   buffer(const session& with, std::size_t bytes) : runtime_(with.runtime.handle()) {
     if (with.chosen.private_buffers) {
-      own_.resize(bytes);
+      own_.emplace(with.runtime, bytes);
     } else {
       symmetric_ = with.runtime.malloc<std::byte>(bytes);
     }
@@ -32,13 +32,13 @@ class buffer {
 
   template <class T>
   [[nodiscard]] T* as() {
-    return reinterpret_cast<T*>(symmetric_ ? symmetric_ : own_.data());
+    return reinterpret_cast<T*>(symmetric_ ? symmetric_ : own_->data());
   }
 
  private:
   heddle_runtime_t runtime_;
   std::byte* symmetric_ = nullptr;
-  std::vector<std::byte> own_;
+  std::optional<heddle::device_array<std::byte>> own_;
 };
 
 /// "two_shot simple, 1 channel of ...": the first two words.
@@ -60,7 +60,7 @@ row measure_one(const session& with, heddle_op_t op, std::size_t count, T* input
   const auto type = static_cast<heddle_type_t>(heddle::element_type<T>);
   const exact_inputs<T> values(op, with.world.my_pe(), with.world.n_pes());
   const auto reduce = [&] {
-    with.world.all_reduce(input, output, count, static_cast<heddle::op>(op));
+    with.world.all_reduce(input, output, count, static_cast<heddle::op>(op), with.queue);
   };
   row measured;
   measured.collective = "all_reduce";
@@ -71,30 +71,39 @@ row measure_one(const session& with, heddle_op_t op, std::size_t count, T* input
   measured.in_place = input == output;
   name_plan(with, input, output, count, type, op, measured);
 
+  const auto fill = [&](T* part, std::size_t n, int call) {
+    with.write(part, n, [&](T* to) { values.fill(to, n, call); });
+  };
+  const auto count_wrong = [&](const T* part, std::size_t n, int call) {
+    return with.read(part, n, [&](const T* from) { return values.count_wrong(from, n, call); });
+  };
+
   std::size_t wrong = 0;
   measured.latency_us = with.time_alone(
-      measured.bytes, [&](int call) { values.fill(input, count, call); }, reduce,
+      measured.bytes, [&](int call) { fill(input, count, call); }, reduce,
       [&](int call) {
-        if (with.chosen.check) wrong += values.count_wrong(output, count, call);
+        if (with.chosen.check) wrong += count_wrong(output, count, call);
       });
 
   // Back to back only the ends of the input change with each call: all of it would be a pass over
-  // memory of its own. In place the rest is the last result, and grows.
+  // memory of its own. Into a GPU they take longer than a call, and change for the last one of a
+  // batch alone. In place the rest is the last result, and grows.
   const std::size_t head = std::min(count, renewed);
   const std::size_t tail = std::min(count - head, renewed);
   int call = 1000;
-  values.fill(input, count, call);
+  fill(input, count, call);
   measured.time_us = with.time_back_to_back([&](int calls) {
     for (int i = 0; i < calls; ++i) {
       ++call;
-      values.fill(input, head, call);
-      values.fill(input + count - tail, tail, call);
+      if (with.on_host || i + 1 == calls) {
+        fill(input, head, call);
+        fill(input + count - tail, tail, call);
+      }
       reduce();
     }
   });
   if (with.chosen.check)
-    wrong += values.count_wrong(output, head, call) +
-             values.count_wrong(output + count - tail, tail, call);
+    wrong += count_wrong(output, head, call) + count_wrong(output + count - tail, tail, call);
   const double n = with.world.n_pes();
   measured.algbw = static_cast<double>(measured.bytes) / measured.time_us / 1e3;
   measured.busbw = measured.algbw * 2 * (n - 1) / n;

@@ -11,9 +11,8 @@ namespace {
 
 /// True if nothing was wrong.
 bool measure(const perf::options& chosen, const heddle::runtime& runtime) {
-  const auto world = runtime.world();
-  perf::report out(chosen, world.my_pe() == 0, world.n_pes());
-  const perf::session with{chosen, runtime, world, out};
+  perf::report out(chosen, runtime);
+  const perf::session with(chosen, runtime, out);
   out.start();
   if (chosen.operation == "all_reduce") perf::measure_all_reduce(with);
   if (chosen.operation == "put") perf::measure_put(with);

@@ -1,70 +1,20 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// put, get, signal and atomic between PE 0 and PE 1, from inside a kernel.
+// put, get, signal and atomic between PE 0 and PE 1, from inside a kernel (one_sided_loops.cpp).
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <heddle/device/launch.hpp>
 #include <stdexcept>
 
 #include "moving_source.hpp"
+#include "one_sided_loops.hpp"
 #include "session.hpp"
 
 namespace perf {
 
 namespace {
-
-struct put_loop {
-  template <heddle::block_group Block>
-  HEDDLE_FN void operator()(Block block, heddle::team_ref team, unsigned char* dst,
-                            const unsigned char* src, size_t bytes, uint64_t made,
-                            int calls) const {
-    for (uint64_t call = made; call < made + static_cast<uint64_t>(calls); ++call) {
-      team.put(block, dst, src + moving_source::place(call), bytes, 1);
-      team.quiet();
-    }
-  }
-};
-
-struct get_loop {
-  template <heddle::block_group Block>
-  HEDDLE_FN void operator()(Block block, heddle::team_ref team, unsigned char* dst,
-                            const unsigned char* src, size_t bytes, uint64_t made,
-                            int calls) const {
-    for (uint64_t call = made; call < made + static_cast<uint64_t>(calls); ++call)
-      team.get(block, dst, src + moving_source::place(call), bytes, 1);
-  }
-};
-
-/// PE 0 and PE 1 put and signal in turn. `word` only grows: `before` exchanges were made with it
-/// before the first of this source.
-struct ping_pong {
-  template <heddle::block_group Block>
-  HEDDLE_FN void operator()(Block block, heddle::team_ref team, unsigned char* dst,
-                            const unsigned char* src, size_t bytes, heddle::signal* word,
-                            uint64_t before, uint64_t made, int calls) const {
-    const int other = 1 - team.my_pe();
-    for (uint64_t call = made; call < made + static_cast<uint64_t>(calls); ++call) {
-      const unsigned char* from = src + moving_source::place(call);
-      const uint64_t count = before + call + 1;
-      if (team.my_pe() == 0)
-        team.put_signal(block, dst, from, bytes, word, count, heddle::signal_op::set, other);
-      if (team.wait_until(block, word, heddle::cmp::ge, count) != heddle::wait_status::ok) return;
-      if (team.my_pe() == 1)
-        team.put_signal(block, dst, from, bytes, word, count, heddle::signal_op::set, other);
-    }
-  }
-};
-
-struct add_loop {
-  template <heddle::block_group Block, class Word>
-  HEDDLE_FN void operator()(Block block, heddle::team_ref team, Word* word, int calls) const {
-    if (block.rank() != 0) return;
-    for (int i = 0; i < calls; ++i) team.atomic_fetch_add(word, Word{1}, 1);
-  }
-};
 
 void require_two(const session& with) {
   if (with.world.n_pes() < 2)
@@ -118,33 +68,49 @@ void measure_and_check(const session& with, row& measured, Run run, Clear clear,
   if (with.chosen.check) measured.wrong = with.total(wrong);
 }
 
+using bytes_array = heddle::symmetric_array<unsigned char>;
+
+void fill_source(const session& with, const moving_source& source, const bytes_array& src,
+                 std::size_t bytes) {
+  with.write(src.data(), moving_source::bytes_for(bytes),
+             [&](unsigned char* to) { source.fill(to, bytes); });
+}
+void clear(const session& with, const bytes_array& dst, std::size_t bytes) {
+  with.write(dst.data(), bytes,
+             [&](unsigned char* to) { std::fill_n(to, bytes, static_cast<unsigned char>(0)); });
+}
+std::size_t count_wrong(const session& with, const moving_source& source, const bytes_array& dst,
+                        std::size_t bytes, std::uint64_t call) {
+  return with.read(dst.data(), bytes, [&](const unsigned char* from) {
+    return source.count_wrong(from, bytes, call);
+  });
+}
+
 /// A loop by PE 0 that moves from `src` to `dst`; the source is PE `from`'s, the destination PE
 /// `to`'s.
-template <class Loop>
-void measure_transfer(const session& with, Loop loop, int from, int to) {
+void measure_transfer(const session& with, decltype(launch_puts)& launch, int from, int to) {
   require_two(with);
-  heddle::symmetric_array<unsigned char> src(with.runtime,
-                                             moving_source::bytes_for(with.chosen.max_bytes));
-  heddle::symmetric_array<unsigned char> dst(with.runtime, with.chosen.max_bytes);
+  bytes_array src(with.runtime, moving_source::bytes_for(with.chosen.max_bytes));
+  bytes_array dst(with.runtime, with.chosen.max_bytes);
   const int me = with.world.my_pe();
   const auto team = with.world.ref();
   const moving_source source(from);
   for (const std::size_t bytes : with.chosen.sizes()) {
     with.out.progress(fmt::format("{} of {} bytes", with.chosen.operation, bytes));
-    if (me == from) source.fill(src.data(), bytes);
+    if (me == from) fill_source(with, source, src, bytes);
     auto measured = start_row(with, bytes);
     measure_and_check(
         with, measured,
         [&](std::uint64_t made, int calls) {
           if (me == 0)
-            heddle::launch(with.runtime.default_stream(), 1, 1, loop, team, dst.data(),
-                           static_cast<const unsigned char*>(src.data()), bytes, made, calls);
+            launch(with.queue, with.block_threads, team,
+                   {dst.data(), src.data(), bytes, made, calls});
         },
         [&] {
-          if (me == to) std::fill_n(dst.data(), bytes, static_cast<unsigned char>(0));
+          if (me == to) clear(with, dst, bytes);
         },
         [&](std::uint64_t call) {
-          return me == to ? source.count_wrong(dst.data(), bytes, call) : 0;
+          return me == to ? count_wrong(with, source, dst, bytes, call) : 0;
         });
     set_bandwidth(measured);
     with.out.add({measured});
@@ -153,14 +119,13 @@ void measure_transfer(const session& with, Loop loop, int from, int to) {
 
 }  // namespace
 
-void measure_put(const session& with) { measure_transfer(with, put_loop{}, 0, 1); }
-void measure_get(const session& with) { measure_transfer(with, get_loop{}, 1, 0); }
+void measure_put(const session& with) { measure_transfer(with, launch_puts, 0, 1); }
+void measure_get(const session& with) { measure_transfer(with, launch_gets, 1, 0); }
 
 void measure_signal(const session& with) {
   require_two(with);
-  heddle::symmetric_array<unsigned char> src(with.runtime,
-                                             moving_source::bytes_for(with.chosen.max_bytes));
-  heddle::symmetric_array<unsigned char> dst(with.runtime, with.chosen.max_bytes);
+  bytes_array src(with.runtime, moving_source::bytes_for(with.chosen.max_bytes));
+  bytes_array dst(with.runtime, with.chosen.max_bytes);
   heddle::symmetric_array<heddle::signal> word(with.runtime, 1);
   const int me = with.world.my_pe();
   const auto team = with.world.ref();
@@ -170,24 +135,23 @@ void measure_signal(const session& with) {
   std::uint64_t made_so_far = 0;
   for (const std::size_t bytes : with.chosen.sizes()) {
     with.out.progress(fmt::format("put_signal of {} bytes", bytes));
-    mine.fill(src.data(), bytes);
+    fill_source(with, mine, src, bytes);
     auto measured = start_row(with, bytes);
     measure_and_check(
         with, measured,
         [&](std::uint64_t made, int calls) {
           if (me < 2)
-            heddle::launch(with.runtime.default_stream(), 1, 1, ping_pong{}, team, dst.data(),
-                           static_cast<const unsigned char*>(src.data()), bytes, word.data(),
-                           before, made, calls);
+            launch_ping_pong(with.queue, with.block_threads, team,
+                             {dst.data(), src.data(), bytes, made, calls}, word.data(), before);
           made_so_far = made + static_cast<std::uint64_t>(calls);
         },
         [&] {
           before += made_so_far;
           made_so_far = 0;
-          std::fill_n(dst.data(), bytes, static_cast<unsigned char>(0));
+          clear(with, dst, bytes);
         },
         [&](std::uint64_t call) {
-          return me < 2 ? theirs.count_wrong(dst.data(), bytes, call) : 0;
+          return me < 2 ? count_wrong(with, theirs, dst, bytes, call) : 0;
         });
     // An exchange is a put_signal in each direction: half of it is one way.
     measured.latency_us /= 2;
@@ -208,8 +172,7 @@ void measure_fetch_add(const session& with, const char* type) {
   Word added = 0;
   const auto run = [&](int calls) {
     added += static_cast<Word>(calls);
-    if (me == 0)
-      heddle::launch(with.runtime.default_stream(), 1, 1, add_loop{}, team, word.data(), calls);
+    if (me == 0) launch_adds(with.queue, team, word.data(), calls);
   };
   auto measured = start_row(with, sizeof(Word));
   measured.count = 1;
@@ -220,7 +183,10 @@ void measure_fetch_add(const session& with, const char* type) {
   measured.time_us = with.time_back_to_back(run);
   set_bandwidth(measured);
   with.world.barrier();
-  if (with.chosen.check) measured.wrong = with.total(me == 1 && word[0] != added ? 1 : 0);
+  if (with.chosen.check) {
+    const bool right = me != 1 || with.world.g(word.data(), me) == added;
+    measured.wrong = with.total(right ? 0 : 1);
+  }
   with.out.add({measured});
 }
 

@@ -28,16 +28,19 @@ std::string host_name() {
 
 }  // namespace
 
-report::report(const options& chosen, bool speaks, int n_pes)
-    : chosen_(chosen), speaks_(speaks), n_pes_(n_pes) {}
+report::report(const options& chosen, const heddle::runtime& runtime)
+    : chosen_(chosen),
+      speaks_(runtime.my_pe() == 0),
+      n_pes_(runtime.n_pes()),
+      device_(runtime.device()) {}
 
 void report::start() {
   if (!speaks_) return;
   // Before an hour of measuring, not after.
   if (!chosen_.json_file.empty() && !std::ofstream(chosen_.json_file, std::ios::app))
     throw std::runtime_error("cannot write " + chosen_.json_file);
-  fmt::print("# heddle-perf {}, {} PEs, {} buffers\n", chosen_.operation, n_pes_,
-             chosen_.private_buffers ? "private" : "symmetric");
+  fmt::print("# heddle-perf {}, {} PEs, {} buffers, device of PE 0: {}\n", chosen_.operation,
+             n_pes_, chosen_.private_buffers ? "private" : "symmetric", device_);
   if (chosen_.root >= 0) fmt::print("# -r {}: no operation here has a root\n", chosen_.root);
   fmt::print(
       "# time: of a call, back to back; latency: of a call by itself after a barrier; the slowest "
@@ -102,6 +105,7 @@ void report::write_json() const {
       {"version", fmt::format("{}.{}.{}", major, minor, patch)},
       {"n_pes", n_pes_},
       {"host", host_name()},
+      {"device", device_},
       {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
       {"command", chosen_.command},
       {"rows", nlohmann::ordered_json::array()}};

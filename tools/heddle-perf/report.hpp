@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <heddle/runtime.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,8 +31,7 @@ struct row {
 /// Prints the table (on PE 0) and keeps the rows for the JSON.
 class report {
  public:
-  /// `speaks` on the PE that prints.
-  report(const options& chosen, bool speaks, int n_pes);
+  report(const options& chosen, const heddle::runtime& runtime);
 
   void start();
   /// A line of the table: out of place, and in place where the operation has it.
@@ -47,6 +47,7 @@ class report {
   const options& chosen_;
   const bool speaks_;
   const int n_pes_;
+  const std::string device_;
   std::vector<row> rows_;
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <heddle/heddle.hpp>
 #include <vector>
 
@@ -23,24 +24,54 @@ inline double median(std::vector<double> samples) {
   return samples.empty() ? 0 : samples[samples.size() / 2];
 }
 
-/// One PE's part of a run: what every operation needs.
-struct session {
+/// One PE's part of a run: what every operation needs. The same on every device: content that the
+/// host has made or looks at is copied on the queue, unless the host has the memory itself.
+class session {
+ public:
+  session(const options& given, const heddle::runtime& of, report& to)
+      : chosen(given), runtime(of), world(of.world()), out(to) {}
+
   const options& chosen;
   const heddle::runtime& runtime;
-  heddle::team world;
+  const heddle::team world;
   report& out;
+  const bool on_host = runtime.device() == "host";
+  /// Of all calls: the host device's default stream runs them in this thread, a GPU's other
+  /// streams take them without waiting.
+  const heddle::stream queue = on_host ? runtime.default_stream() : runtime.create_stream();
+  /// Of the block that makes one-sided calls.
+  const int block_threads = on_host ? 1 : 512;
+
+  /// What was put on the queue has run.
+  void finish() const {
+    if (!on_host) queue.synchronize();
+  }
+  /// fill(content) makes n elements at `to`.
+  template <class T, class Fill>
+  void write(T* to, std::size_t n, Fill fill) const {
+    if (on_host) return fill(to);
+    std::vector<T> content(n);
+    fill(content.data());
+    queue.copy(to, content.data(), n);
+    queue.synchronize();
+  }
+  /// look(content) of the n elements at `from`.
+  template <class T, class Look>
+  [[nodiscard]] std::size_t read(const T* from, std::size_t n, Look look) const {
+    if (on_host) return look(from);
+    std::vector<T> content(n);
+    queue.copy(content.data(), from, n);
+    queue.synchronize();
+    return look(static_cast<const T*>(content.data()));
+  }
 
   /// The largest of all PEs' values, on all of them: a barrier too.
   [[nodiscard]] double largest(double value) const {
-    double result = 0;
-    world.all_reduce(&value, &result, 1, heddle::op::max);
-    return result;
+    return reduced(real_, value, heddle::op::max);
   }
   [[nodiscard]] std::size_t total(std::size_t value) const {
-    const auto mine = static_cast<std::int64_t>(value);
-    std::int64_t result = 0;
-    world.all_reduce(&mine, &result, 1, heddle::op::sum);
-    return static_cast<std::size_t>(result);
+    return static_cast<std::size_t>(
+        reduced(integer_, static_cast<std::int64_t>(value), heddle::op::sum));
   }
 
   /// Microseconds of one of the calls that run(n) makes back to back: the median over batches of
@@ -53,9 +84,11 @@ struct session {
       world.barrier();
       const double start = now_us();
       run(calls);
+      finish();
       return largest(now_us() - start);
     };
     if (chosen.warmup > 0) run(chosen.warmup);
+    finish();
     int calls = chosen.iterations;
     if (calls == 0) {
       calls = 1;
@@ -68,10 +101,10 @@ struct session {
     return median(std::move(samples));
   }
 
-  /// Microseconds of a call by itself: prepare(i), a barrier, call(), finish(i); the median of the
+  /// Microseconds of a call by itself: prepare(i), a barrier, call(), check(i); the median of the
   /// slowest PE.
-  template <class Prepare, class Call, class Finish>
-  double time_alone(std::size_t bytes, Prepare prepare, Call call, Finish finish) const {
+  template <class Prepare, class Call, class Check>
+  double time_alone(std::size_t bytes, Prepare prepare, Call call, Check check) const {
     const int repeats = bytes >= std::size_t{16} << 20 ? 3 : bytes >= std::size_t{1} << 20 ? 7 : 21;
     std::vector<double> samples;
     for (int i = 0; i < repeats; ++i) {
@@ -79,11 +112,25 @@ struct session {
       world.barrier();
       const double start = now_us();
       call();
+      finish();
       samples.push_back(largest(now_us() - start));
-      finish(i);
+      check(i);
     }
     return median(std::move(samples));
   }
+
+ private:
+  template <class T>
+  [[nodiscard]] T reduced(const heddle::device_array<T>& number, T value, heddle::op op) const {
+    queue.copy(number.data(), &value, 1);
+    world.all_reduce(number.data(), number.data(), 1, op, queue);
+    queue.copy(&value, number.data(), 1);
+    queue.synchronize();
+    return value;
+  }
+
+  const heddle::device_array<double> real_{runtime, 1};
+  const heddle::device_array<std::int64_t> integer_{runtime, 1};
 };
 
 void measure_all_reduce(const session& with);
