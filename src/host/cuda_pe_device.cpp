@@ -15,9 +15,10 @@ namespace {
 
 class cuda_pe_device final : public pe_device {
  public:
-  cuda_pe_device(std::shared_ptr<const gpu::gpu> gpu, int pes, double timeout)
+  cuda_pe_device(std::shared_ptr<const gpu::gpu> gpu, int pes, bool whole_lines, double timeout)
       : pe_device(false),
         gpu_(std::move(gpu)),
+        whole_lines_(whole_lines),
         timeout_(timeout),
         executor_(exec::create_cuda_device(gpu_, pes)),
         own_stream_(executor_->create_stream()) {}
@@ -26,6 +27,7 @@ class cuda_pe_device final : public pe_device {
   }
 
   [[nodiscard]] exec::device& executor() override { return *executor_; }
+  [[nodiscard]] bool keeps_lines_whole() const override { return whole_lines_; }
   [[nodiscard]] heap_memory_maker heap_memory() const override {
     return [this](bootstrap& bootstrap, std::size_t bytes, std::size_t stride, deadline until) {
       return std::make_unique<device_heap_memory>(
@@ -57,6 +59,7 @@ class cuda_pe_device final : public pe_device {
 
  private:
   const std::shared_ptr<const gpu::gpu> gpu_;
+  const bool whole_lines_;
   const double timeout_;
   const std::unique_ptr<exec::device> executor_;
   const std::unique_ptr<exec::stream> own_stream_;
@@ -98,12 +101,22 @@ std::unique_ptr<pe_device> choose_cuda_device(const environment& settings,
   const auto all = bootstrap.all_gather(std::as_bytes(std::span(gpu->uuid())), until);
   const auto me = static_cast<std::size_t>(bootstrap.rank());
   int pes = 0;
-  for (std::size_t pe = 0; pe < all.size(); ++pe)
-    pes += all[pe] == all[me] &&
-           bootstrap.host_of(static_cast<int>(pe)) == bootstrap.host_of(bootstrap.rank());
+  bool whole_lines = true;
+  for (std::size_t pe = 0; pe < all.size(); ++pe) {
+    if (bootstrap.host_of(static_cast<int>(pe)) != bootstrap.host_of(bootstrap.rank())) continue;
+    pes += all[pe] == all[me];
+    gpu::device_uuid uuid;
+    std::memcpy(uuid.data(), all[pe].data(), uuid.size());
+    const int peer = gpu->find(uuid);
+    whole_lines &= peer >= 0 && gpu::has_nvlink(driver, ordinal, peer);
+  }
+  // What does not hold for one does for none: all choose the same plans.
+  const std::byte mine{whole_lines};
+  for (const auto& theirs : bootstrap.all_gather({&mine, 1}, until))
+    whole_lines &= theirs[0] != std::byte{0};
   log::info(log::subsystem::device, "PE {} runs on cuda:{} ({}), which {} PE{} share",
             bootstrap.rank(), ordinal, gpu->name(), pes, pes == 1 ? "" : "s");
-  return std::make_unique<cuda_pe_device>(gpu, pes, settings.timeout);
+  return std::make_unique<cuda_pe_device>(gpu, pes, whole_lines, settings.timeout);
 }
 
 std::vector<device_description> list_cuda_devices() {
