@@ -15,43 +15,65 @@ namespace {
 
 constexpr std::array<std::string_view, 4> algorithm_names = {"one_shot", "two_shot", "ring",
                                                              "tree"};
-constexpr std::array<std::string_view, 2> protocol_names = {"simple", "ll"};
+constexpr std::array<std::string_view, 3> protocol_names = {"simple", "ll", "ll128"};
 
-/// Up to where the words of LL, which need no flag of their own but cost twice the bytes and an
-/// atomic store each, are quicker than a copy and a flag.
-constexpr std::size_t ll_limit = 32;
-/// Up to where one hop with all the bytes is quicker than two with their n-th parts.
-constexpr std::size_t one_shot_limit = 1024;
-/// Up to where a tree's 2 log n hops are quicker than a ring's 2 n with n-th parts.
-constexpr std::size_t tree_limit = 262'144;
-/// Up to where a link's LL words are quicker than a slot and a flag.
-constexpr std::size_t link_ll_limit = 1024;
+/// Up to how many bytes of a call what is quickest. The host's were measured
+/// (docs/performance.md). CUDA's are counted on paper, from the bytes on the wire and the round
+/// trips to memory that each costs; no GPU has seen them yet.
+struct limits {
+  // One-shot: LL, whose words need no flag of their own but cost twice the bytes, then LL128, whose
+  // lines are looked at twice, then a copy, a fence and a flag.
+  std::size_t ll, ll128;
+  /// One hop with all the bytes is quicker than two with their n-th parts. Of two PEs: the bytes
+  /// that a PE takes in grow with their number.
+  std::size_t one_shot;
+  /// A tree's 2 log n hops are quicker than a ring's 2 n with n-th parts.
+  std::size_t tree;
+  // On links: as one-shot's.
+  std::size_t link_ll, link_ll128;
+};
+
+constexpr limits host_limits = {
+    .ll = 32, .ll128 = 0, .one_shot = 1024, .tree = 262'144, .link_ll = 1024, .link_ll128 = 0};
+// LL: what fits in a slot, so that it is one hop. One-shot: the 3 us that a second hop with its
+// fences may take are worth half a megabyte of NVLink's 400 GB/s and more. Links: to where a
+// block's part of a step is some slots.
+constexpr limits cuda_limits = {.ll = 4096,
+                                .ll128 = 1'048'576,
+                                .one_shot = 524'288,
+                                .tree = 262'144,
+                                .link_ll = 131'072,
+                                .link_ll128 = 2'097'152};
+
+const limits& limits_of(const plan_question& question) {
+  return question.on_cuda ? cuda_limits : host_limits;
+}
 
 bool direct(const plan_question& question) {
   return question.all_mapped && question.n_pes <= channel_scratch::max_one_shot_pes;
 }
 
+bool has_ll128(const plan_question& question) {
+  return question.all_mapped && question.whole_lines;
+}
+
 algorithm best_algorithm(const plan_question& question) {
+  const auto& up_to = limits_of(question);
   if (direct(question)) {
     if (question.n_pes == 1) return algorithm::one_shot;
-    // All inputs go to all: the bytes that a PE takes in grow with the number of PEs.
-    const auto limit = one_shot_limit / static_cast<std::size_t>(question.n_pes - 1);
+    const auto limit = up_to.one_shot / static_cast<std::size_t>(question.n_pes - 1);
     return question.bytes <= limit ? algorithm::one_shot : algorithm::two_shot;
   }
-  return question.bytes <= tree_limit ? algorithm::tree : algorithm::ring;
+  return question.bytes <= up_to.tree ? algorithm::tree : algorithm::ring;
 }
 
 protocol best_protocol(algorithm algo, const plan_question& question) {
-  if (question.n_pes == 1) return protocol::simple;
-  switch (algo) {
-    case algorithm::one_shot:
-      return question.bytes <= ll_limit ? protocol::ll : protocol::simple;
-    case algorithm::two_shot:
-      return protocol::simple;
-    case algorithm::ring:
-    case algorithm::tree:
-      return question.bytes <= link_ll_limit ? protocol::ll : protocol::simple;
-  }
+  if (question.n_pes == 1 || algo == algorithm::two_shot) return protocol::simple;
+  const auto& up_to = limits_of(question);
+  const bool one_shot = algo == algorithm::one_shot;
+  if (question.bytes <= (one_shot ? up_to.ll : up_to.link_ll)) return protocol::ll;
+  if (has_ll128(question) && question.bytes <= (one_shot ? up_to.ll128 : up_to.link_ll128))
+    return protocol::ll128;
   return protocol::simple;
 }
 
@@ -97,11 +119,20 @@ plan choose_all_reduce(const plan_question& question) {
         name_of(plan.algo), channel_scratch::max_one_shot_pes, question.n_pes,
         question.all_mapped ? "" : ", some of them remote");
   plan.proto = question.forced_protocol.value_or(best_protocol(plan.algo, question));
-  if (plan.algo == algorithm::two_shot && plan.proto == protocol::ll) {
+  if (plan.proto == protocol::ll128 && !has_ll128(question))
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "HEDDLE_PROTO=ll128 needs 128 bytes of a store to arrive together at every PE, "
+                "which {}; unset it, or choose simple or ll",
+                question.all_mapped
+                    ? "is known of PEs on one GPU or on GPUs joined by NVLink that every process "
+                      "sees, and not of all of these"
+                    : "no network promises, and some PEs of this team are remote");
+  if (plan.algo == algorithm::two_shot && plan.proto != protocol::simple) {
     if (question.forced_algorithm)
       throw_error(
           HEDDLE_ERROR_INVALID_ARGUMENT,
-          "HEDDLE_ALGO=two_shot with HEDDLE_PROTO=ll: two_shot has the protocol simple alone");
+          "HEDDLE_ALGO=two_shot with HEDDLE_PROTO={}: two_shot has the protocol simple alone",
+          name_of(plan.proto));
     plan.algo = algorithm::one_shot;
   }
   plan.channels =
@@ -112,6 +143,11 @@ plan choose_all_reduce(const plan_question& question) {
         HEDDLE_ERROR_INVALID_ARGUMENT,
         "HEDDLE_BLOCK_THREADS={}: kernels of a CUDA device have at most {} threads per block",
         plan.threads, most_cuda_threads);
+  if (question.on_cuda && plan.threads % 32 != 0)
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "HEDDLE_BLOCK_THREADS={}: blocks of a CUDA device are whole warps; choose a "
+                "multiple of 32",
+                plan.threads);
   plan.streaming =
       !question.on_cuda && plan.algo == algorithm::two_shot &&
       2 * static_cast<std::size_t>(question.n_pes) * question.bytes > question.cache_bytes;

@@ -22,6 +22,8 @@ struct plan_question {
   int n_pes = 1;
   bool on_cuda = false;
   bool all_mapped = true;
+  /// Whether the 128 bytes of a line of LL128 arrive together at every PE (see ll128.hpp).
+  bool whole_lines = true;
   std::size_t cache_bytes = 32u << 20;  ///< of the last cache, which the PEs of a machine share
 
   // What the user has forced (HEDDLE_ALGO, HEDDLE_PROTO, HEDDLE_CHANNELS, HEDDLE_BLOCK_THREADS).
@@ -41,7 +43,7 @@ struct plan {
 };
 
 /// A pure function. Throws HEDDLE_ERROR_INVALID_ARGUMENT if what is forced cannot be (the direct
-/// algorithms need mapped peers, two_shot has no LL).
+/// algorithms need mapped peers, LL128 whole lines too, two_shot has Simple alone).
 plan choose_all_reduce(const plan_question& question);
 /// "two_shot simple, 1 channel of 1 thread: " and why.
 std::string explain(const plan& plan, const plan_question& question);

@@ -66,6 +66,7 @@ heddle::plan_question heddle_team::question(std::size_t bytes) const {
           .n_pes = n_pes(),
           .on_cuda = !runtime_.place().is_host(),
           .all_mapped = !host_ref().has_remote(),
+          .whole_lines = runtime_.place().keeps_lines_whole(),
           .cache_bytes = runtime_.cache_bytes(),
           .forced_algorithm = heddle::parse_algorithm(settings.algo),
           .forced_protocol = heddle::parse_protocol(settings.proto),

@@ -5,6 +5,7 @@
 // test can tell.
 
 #include <heddle/device/ll.hpp>
+#include <heddle/device/ll128.hpp>
 #include <heddle/device/team.hpp>
 
 using namespace heddle;
@@ -70,4 +71,24 @@ extern "C" __global__ void ll_words(ll_line* to, const ll_line* from, uint64_t* 
   ll_store(to, 5, 1);
   while (!ll_load(from, 1, *data)) {
   }
+}
+
+// A line is one store of 16 bytes of each of its threads, which have met before it.
+// CHECK-LABEL: .entry ll128_lines(
+// CHECK: bar.warp.sync
+// CHECK-NOT: bra
+// CHECK: st.relaxed.sys.v2.u64
+// CHECK: ld.relaxed.sys.{{[ub]}}64
+// CHECK: vote.sync.all
+// CHECK: ld.relaxed.sys.v2.u64
+// CHECK: ret;
+extern "C" __global__ void ll128_lines(ll128_line* to, const ll128_line* from, uint64_t* data) {
+  const line_team<cuda_warp> team{cuda_warp{}};
+  line_words<cuda_warp> words = {data[0], data[1]};
+  ll128_store(team, to + team.line(), words, 1);
+  while (!team.all(ll128_flag(from + team.line()) == 1)) {
+  }
+  ll128_load(team, from + team.line(), words);
+  data[0] = words[0];
+  data[1] = words[1];
 }

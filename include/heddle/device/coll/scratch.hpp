@@ -12,6 +12,7 @@ namespace heddle {
 ///
 ///   state        counters of this PE
 ///   one-shot LL      [2 halves][PE] a slot that only that PE writes
+///   one-shot LL128   the same
 ///   one-shot Simple  [2 halves][PE] a header line with a flag, then data
 ///   two-shot         [PE] an arrival line; staging for buffers that are not symmetric
 ///   links            see link.hpp
@@ -20,15 +21,24 @@ class channel_scratch {
   static constexpr int max_channels = 8;
   static constexpr int max_one_shot_pes = 64;
   static constexpr size_t ll_capacity = 4096;         ///< bytes of data of a one-shot LL slot
+  static constexpr size_t ll128_capacity = 16384;     ///< bytes of data of a one-shot LL128 slot
   static constexpr size_t one_shot_capacity = 65536;  ///< bytes of data of a one-shot Simple slot
   static constexpr size_t staging_capacity = 524288;  ///< bytes of a staging area
   static constexpr int num_links = 7;
+
+  /// Bytes of data of a one-shot slot.
+  HEDDLE_FN static constexpr size_t one_shot_bytes(protocol proto) {
+    return proto == protocol::simple ? one_shot_capacity
+           : proto == protocol::ll   ? ll_capacity
+                                     : ll128_capacity;
+  }
 
   /// Counters that live from call to call. Each counts the calls of one kind, the same on every PE.
   struct alignas(2 * cache_line) state_type {
     uint64_t one_shot_ll;
     uint64_t one_shot_simple;
     uint64_t two_shot;
+    uint64_t one_shot_ll128;
   };
 
   /// What a PE tells every other when it enters a two-shot AllReduce.
@@ -55,6 +65,10 @@ class channel_scratch {
   HEDDLE_FN ll_line* ll_slot(uint64_t half, int from) const {
     return reinterpret_cast<ll_line*>(base_ + ll_offset()) +
            (half * n_pes_ + static_cast<size_t>(from)) * (ll_capacity / 8);
+  }
+  HEDDLE_FN ll128_line* ll128_slot(uint64_t half, int from) const {
+    return reinterpret_cast<ll128_line*>(base_ + ll128_offset(n_pes_)) +
+           (half * n_pes_ + static_cast<size_t>(from)) * ll128_line::count_for(ll128_capacity);
   }
   HEDDLE_FN one_shot_slot& simple_slot(uint64_t half, int from) const {
     return reinterpret_cast<one_shot_slot*>(
@@ -83,8 +97,12 @@ class channel_scratch {
     return (bytes + 2 * cache_line - 1) / (2 * cache_line) * (2 * cache_line);
   }
   HEDDLE_FN static constexpr size_t ll_offset() { return sizeof(state_type); }
-  HEDDLE_FN static constexpr size_t simple_offset(size_t n) {
+  HEDDLE_FN static constexpr size_t ll128_offset(size_t n) {
     return aligned(ll_offset() + 2 * one_shot_pes(n) * ll_capacity / 8 * sizeof(ll_line));
+  }
+  HEDDLE_FN static constexpr size_t simple_offset(size_t n) {
+    return aligned(ll128_offset(n) + 2 * one_shot_pes(n) * ll128_line::count_for(ll128_capacity) *
+                                         sizeof(ll128_line));
   }
   HEDDLE_FN static constexpr size_t arrival_offset(size_t n) {
     return simple_offset(n) + 2 * one_shot_pes(n) * sizeof(one_shot_slot);
