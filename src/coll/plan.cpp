@@ -35,9 +35,9 @@ struct limits {
 
 constexpr limits host_limits = {
     .ll = 32, .ll128 = 0, .one_shot = 1024, .tree = 262'144, .link_ll = 1024, .link_ll128 = 0};
-// LL: what fits in a slot, so that it is one hop. One-shot: the 3 us that a second hop with its
-// fences may take are worth half a megabyte of NVLink's 400 GB/s and more. Links: to where a
-// block's part of a step is some slots.
+// LL: what fits in a slot, so that it is one hop. One-shot: while the bytes that it sends more than
+// two-shot take NVLink less time than a second hop with its fences. Links: up to some slots of
+// every channel.
 constexpr limits cuda_limits = {.ll = 4096,
                                 .ll128 = 1'048'576,
                                 .one_shot = 524'288,
