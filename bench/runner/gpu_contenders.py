@@ -23,8 +23,9 @@ NVSHMEM = {"NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME": "lo", "NVSHMEM_REMOTE_TRANSPORT"
 NCCL = {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_NVLS_ENABLE": "0", **CUDA}
 
 # HEDDLE_ALGO, HEDDLE_PROTO and the largest size: two words a flag, or a hop a piece, make the others slow.
-FORCED = (("one_shot", "ll", MI), ("one_shot", "simple", 16 * MI), ("two_shot", "simple", 64 * MI),
-          ("ring", "ll", MI), ("ring", "simple", 64 * MI), ("tree", "ll", MI),
+FORCED = (("one_shot", "ll", MI), ("one_shot", "ll128", MI), ("one_shot", "simple", 16 * MI),
+          ("two_shot", "simple", 64 * MI), ("ring", "ll", MI), ("ring", "ll128", 16 * MI),
+          ("ring", "simple", 64 * MI), ("tree", "ll", MI), ("tree", "ll128", 16 * MI),
           ("tree", "simple", 64 * MI))
 
 

@@ -40,7 +40,7 @@ std::vector<heddle_kernel_t> every_all_reduce_kernel() {
   std::vector<heddle_kernel_t> kernels;
   for (const auto algo : {algorithm::one_shot, algorithm::two_shot, algorithm::ring,
                           algorithm::tree, algorithm::multicast})
-    for (const auto proto : {protocol::simple, protocol::ll}) {
+    for (const auto proto : {protocol::simple, protocol::ll, protocol::ll128}) {
       if (is_two_shot(algo) && proto != protocol::simple) continue;
       for (int type = 0; type <= HEDDLE_FLOAT64; ++type)
         for (int op = 0; op <= HEDDLE_AVG; ++op)

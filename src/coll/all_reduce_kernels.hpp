@@ -82,8 +82,15 @@ typename Form::type find_all_reduce(algorithm algo) {
 
 template <class T, class Op, class Form>
 typename Form::type find_all_reduce(const plan& plan) {
-  return plan.proto == protocol::ll ? find_all_reduce<T, Op, protocol::ll, Form>(plan.algo)
-                                    : find_all_reduce<T, Op, protocol::simple, Form>(plan.algo);
+  switch (plan.proto) {
+    case protocol::simple:
+      return find_all_reduce<T, Op, protocol::simple, Form>(plan.algo);
+    case protocol::ll:
+      return find_all_reduce<T, Op, protocol::ll, Form>(plan.algo);
+    case protocol::ll128:
+      return find_all_reduce<T, Op, protocol::ll128, Form>(plan.algo);
+  }
+  return nullptr;
 }
 
 }  // namespace detail

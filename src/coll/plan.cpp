@@ -15,27 +15,35 @@ namespace {
 
 constexpr std::array<std::string_view, 5> algorithm_names = {"one_shot", "two_shot", "ring", "tree",
                                                              "multicast"};
-constexpr std::array<std::string_view, 2> protocol_names = {"simple", "ll"};
+constexpr std::array<std::string_view, 3> protocol_names = {"simple", "ll", "ll128"};
 
-/// Up to how many bytes a choice holds.
+/// Up to how many bytes of a call what is quickest. The host's were measured
+/// (docs/performance.md). CUDA's are counted on paper, from the bytes on the wire and the round
+/// trips to memory that each costs; no GPU has seen them yet.
 struct limits {
-  /// The words of one-shot LL, which need no flag of their own but cost twice the bytes, are
-  /// quicker than a copy and a flag.
-  std::size_t ll;
-  /// One hop with all the bytes is quicker than two with their n-th parts: over all other PEs.
+  // One-shot: LL, whose words need no flag of their own but cost twice the bytes, then LL128, whose
+  // lines are looked at twice, then a copy, a fence and a flag.
+  std::size_t ll, ll128;
+  /// One hop with all the bytes is quicker than two with their n-th parts. Of two PEs: the bytes
+  /// that a PE takes in grow with their number.
   std::size_t one_shot;
   /// A tree's 2 log n hops are quicker than a ring's 2 n with n-th parts.
   std::size_t tree;
-  /// A link's LL words are quicker than a slot and a flag.
-  std::size_t link_ll;
+  // On links: as one-shot's.
+  std::size_t link_ll, link_ll128;
 };
-/// Measured (docs/performance.md). On the host each LL word is an atomic store of its own.
-constexpr limits host_limits = {.ll = 32, .one_shot = 1024, .tree = 262'144, .link_ll = 1024};
-/// Reckoned, not measured yet: a fence and a flag cost 1 to 2 us where NVLink moves 400 kB in 1 us,
-/// so LL pays for 64 KiB, and one-shot for as many bytes as cross in the time of two-shot's second
-/// barrier.
-constexpr limits cuda_limits = {
-    .ll = 65'536, .one_shot = 524'288, .tree = 1'048'576, .link_ll = 65'536};
+
+constexpr limits host_limits = {
+    .ll = 32, .ll128 = 0, .one_shot = 1024, .tree = 262'144, .link_ll = 1024, .link_ll128 = 0};
+// LL: while its second half of flags costs less than another look at the lines, from slots of all
+// channels, in one hop. One-shot: while the bytes that it sends more than two-shot take NVLink less
+// time than a second hop with its fences. Links: up to some slots of every channel.
+constexpr limits cuda_limits = {.ll = 32'768,
+                                .ll128 = 1'048'576,
+                                .one_shot = 524'288,
+                                .tree = 262'144,
+                                .link_ll = 131'072,
+                                .link_ll128 = 2'097'152};
 
 const limits& limits_of(const plan_question& question) {
   return question.on_cuda ? cuda_limits : host_limits;
@@ -45,11 +53,14 @@ bool direct(const plan_question& question) {
   return question.all_mapped && question.n_pes <= channel_scratch::max_direct_pes;
 }
 
+bool has_ll128(const plan_question& question) {
+  return question.all_mapped && question.whole_lines;
+}
+
 algorithm best_algorithm(const plan_question& question) {
   const auto& up_to = limits_of(question);
   if (direct(question)) {
     if (question.n_pes == 1) return algorithm::one_shot;
-    // All inputs go to all: the bytes that a PE takes in grow with the number of PEs.
     const auto limit = up_to.one_shot / static_cast<std::size_t>(question.n_pes - 1);
     if (question.bytes <= limit) return algorithm::one_shot;
     // Between two PEs a switch has nothing to combine that one of them would not.
@@ -60,18 +71,12 @@ algorithm best_algorithm(const plan_question& question) {
 }
 
 protocol best_protocol(algorithm algo, const plan_question& question) {
-  if (question.n_pes == 1) return protocol::simple;
+  if (question.n_pes == 1 || is_two_shot(algo)) return protocol::simple;
   const auto& up_to = limits_of(question);
-  switch (algo) {
-    case algorithm::one_shot:
-      return question.bytes <= up_to.ll ? protocol::ll : protocol::simple;
-    case algorithm::two_shot:
-    case algorithm::multicast:
-      return protocol::simple;
-    case algorithm::ring:
-    case algorithm::tree:
-      return question.bytes <= up_to.link_ll ? protocol::ll : protocol::simple;
-  }
+  const bool one_shot = algo == algorithm::one_shot;
+  if (question.bytes <= (one_shot ? up_to.ll : up_to.link_ll)) return protocol::ll;
+  if (has_ll128(question) && question.bytes <= (one_shot ? up_to.ll128 : up_to.link_ll128))
+    return protocol::ll128;
   return protocol::simple;
 }
 
@@ -94,7 +99,7 @@ int usual_channels(const plan& plan, const plan_question& question) {
 /// A thread moves 16 bytes at a time, or an LL word.
 int usual_threads(const plan& plan, const plan_question& question) {
   if (!question.on_cuda) return 1;
-  const std::size_t bytes_of_thread = plan.proto == protocol::simple ? 16 : 8;
+  const std::size_t bytes_of_thread = plan.proto == protocol::ll ? 8 : 16;
   const std::size_t each = question.bytes / static_cast<std::size_t>(plan.channels);
   const std::size_t warps = (each / bytes_of_thread + 31) / 32;
   return static_cast<int>(
@@ -128,11 +133,19 @@ plan choose_all_reduce(const plan_question& question) {
   if (plan.algo == algorithm::multicast && question.on_cuda && !question.has_multicast)
     plan.algo = algorithm::two_shot;
   plan.proto = question.forced_protocol.value_or(best_protocol(plan.algo, question));
-  if (is_two_shot(plan.algo) && plan.proto == protocol::ll) {
+  if (plan.proto == protocol::ll128 && !has_ll128(question))
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "HEDDLE_PROTO=ll128 needs 128 bytes of a store to arrive together at every PE, "
+                "which {}; unset it, or choose simple or ll",
+                question.all_mapped
+                    ? "is known of PEs on one GPU or on GPUs joined by NVLink that every process "
+                      "sees, and not of all of these"
+                    : "no network promises, and some PEs of this team are remote");
+  if (is_two_shot(plan.algo) && plan.proto != protocol::simple) {
     if (question.forced_algorithm)
       throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                  "HEDDLE_ALGO={} with HEDDLE_PROTO=ll: it has the protocol simple alone",
-                  name_of(*question.forced_algorithm));
+                  "HEDDLE_ALGO={} with HEDDLE_PROTO={}: it has the protocol simple alone",
+                  name_of(*question.forced_algorithm), name_of(plan.proto));
     plan.algo = algorithm::one_shot;
   }
   plan.channels = question.forced_channels > 0
@@ -145,6 +158,11 @@ plan choose_all_reduce(const plan_question& question) {
         HEDDLE_ERROR_INVALID_ARGUMENT,
         "HEDDLE_BLOCK_THREADS={}: kernels of a CUDA device have at most {} threads per block",
         plan.threads, most_cuda_threads);
+  if (question.on_cuda && plan.threads % 32 != 0)
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "HEDDLE_BLOCK_THREADS={}: blocks of a CUDA device are whole warps; choose a "
+                "multiple of 32",
+                plan.threads);
   plan.streaming =
       !question.on_cuda && is_two_shot(plan.algo) &&
       2 * static_cast<std::size_t>(question.n_pes) * question.bytes > question.cache_bytes;

@@ -32,7 +32,9 @@ struct plan_question {
   bool on_cuda = false;
   bool all_mapped = true;
   bool has_multicast = false;  ///< by an NVLink switch, as the user has asked for
-  int max_blocks = 1;          ///< on CUDA: as many are resident for certain, whatever the kernel
+  /// Whether the 128 bytes of a line of LL128 arrive together at every PE (see ll128.hpp).
+  bool whole_lines = true;
+  int max_blocks = 1;  ///< on CUDA: as many are resident for certain, whatever the kernel
   std::size_t cache_bytes = 32u << 20;  ///< of the last cache, which the PEs of a machine share
 
   // What the user has forced (HEDDLE_ALGO, HEDDLE_PROTO, HEDDLE_CHANNELS, HEDDLE_BLOCK_THREADS).
@@ -52,7 +54,7 @@ struct plan {
 };
 
 /// A pure function. Throws HEDDLE_ERROR_INVALID_ARGUMENT if what is forced cannot be (the direct
-/// algorithms need mapped peers, two_shot has no LL).
+/// algorithms need mapped peers, LL128 whole lines too, two_shot has Simple alone).
 plan choose_all_reduce(const plan_question& question);
 /// "two_shot simple, 1 channel of 1 thread: " and why.
 std::string explain(const plan& plan, const plan_question& question);

@@ -25,10 +25,12 @@ class cuda_pe_device final : public pe_device {
   struct sharing {
     int pes;            ///< of the job, on this GPU
     int common_blocks;  ///< see pe_device
+    bool whole_lines;   ///< as well
   };
   cuda_pe_device(std::shared_ptr<const gpu::gpu> gpu, const sharing& sharing, double timeout)
       : pe_device(false, sharing.common_blocks),
         gpu_(std::move(gpu)),
+        whole_lines_(sharing.whole_lines),
         timeout_(timeout),
         executor_(exec::create_cuda_device(gpu_, sharing.pes)),
         own_stream_(executor_->create_stream()) {}
@@ -37,6 +39,7 @@ class cuda_pe_device final : public pe_device {
   }
 
   [[nodiscard]] exec::device& executor() override { return *executor_; }
+  [[nodiscard]] bool keeps_lines_whole() const override { return whole_lines_; }
   [[nodiscard]] heap_memory_maker heap_memory() const override {
     return [this](bootstrap& bootstrap, std::size_t bytes, std::size_t stride, deadline until) {
       return std::make_unique<device_heap_memory>(
@@ -68,6 +71,7 @@ class cuda_pe_device final : public pe_device {
 
  private:
   const std::shared_ptr<const gpu::gpu> gpu_;
+  const bool whole_lines_;
   const double timeout_;
   const std::unique_ptr<exec::device> executor_;
   const std::unique_ptr<exec::stream> own_stream_;
@@ -95,9 +99,19 @@ cuda_pe_device::sharing meet_sharers(const gpu::gpu& gpu, bootstrap& bootstrap, 
     ++pes[where];
   }
   cuda_pe_device::sharing shared{.pes = pes[multiprocessors[me].first],
-                                 .common_blocks = multiprocessors[me].second};
+                                 .common_blocks = multiprocessors[me].second,
+                                 .whole_lines = true};
   for (const auto& [where, count] : multiprocessors)
     shared.common_blocks = std::min(shared.common_blocks, std::max(1, count / pes[where]));
+  for (const auto& [where, count] : pes) {
+    if (where.first != bootstrap.host_of(bootstrap.rank())) continue;
+    const int peer = gpu.find(where.second);
+    shared.whole_lines &= peer >= 0 && gpu::has_nvlink(gpu.functions(), gpu.ordinal(), peer);
+  }
+  // What does not hold for one does for none: all choose the same plans.
+  const std::byte mine{shared.whole_lines};
+  for (const auto& theirs : bootstrap.all_gather({&mine, 1}, until))
+    shared.whole_lines &= theirs[0] != std::byte{0};
   return shared;
 }
 

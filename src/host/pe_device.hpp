@@ -31,6 +31,9 @@ class pe_device {
   [[nodiscard]] virtual heap_memory_maker heap_memory() const = 0;
   /// Whether host threads load and store heaps and device memory.
   [[nodiscard]] bool is_host() const { return is_host_; }
+  /// Whether lines of LL128 arrive whole at every PE of this host (see plan_question): the same on
+  /// all of them.
+  [[nodiscard]] virtual bool keeps_lines_whole() const = 0;
 
   /// How many blocks are resident at one time for certain, on any PE's device: the same on all.
   [[nodiscard]] int common_blocks() const { return common_blocks_; }

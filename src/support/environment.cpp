@@ -163,8 +163,8 @@ const std::vector<variable>& variables() {
        "Teams that a PE can be in at one time, world and node included, 2 to 64; auto: 64 on the "
        "host device, 16 on cuda, where each takes memory from the start",
        team_places()},
-      {"HEDDLE_PROTO", "", "Protocol of collectives: simple or ll; empty: chosen by size",
-       one_of(&environment::proto, {"", "simple", "ll"})},
+      {"HEDDLE_PROTO", "", "Protocol of collectives: simple, ll or ll128; empty: chosen by size",
+       one_of(&environment::proto, {"", "simple", "ll", "ll128"})},
       {"HEDDLE_RENDEZVOUS_PORT", "0",
        "TCP port at MASTER_ADDR where PEs started by torchrun's variables meet; 0: MASTER_PORT + 1",
        integer(&environment::rendezvous_port, 0, 65535)},

@@ -26,7 +26,7 @@ struct environment {
   int rendezvous_port = 0;  ///< HEDDLE_RENDEZVOUS_PORT: 0: MASTER_PORT + 1
   std::string socket_ifname;  ///< HEDDLE_SOCKET_IFNAME: as NCCL_SOCKET_IFNAME
   std::string algo;           ///< HEDDLE_ALGO: "" or the name of an algorithm
-  std::string proto;          ///< HEDDLE_PROTO: "" or simple, ll
+  std::string proto;          ///< HEDDLE_PROTO: "" or simple, ll, ll128
   int channels = 0;           ///< HEDDLE_CHANNELS: blocks of a collective; 0 chooses
   int block_threads = 0;      ///< HEDDLE_BLOCK_THREADS: threads per block; 0 chooses
   int epoch_bits = 0;         ///< HEDDLE_EPOCH_BITS: flag width, 8 to 32 (8 tests the wrap)

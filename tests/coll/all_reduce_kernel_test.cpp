@@ -23,13 +23,16 @@ namespace {
 
 constexpr plan all_plans[] = {
     {.algo = algorithm::one_shot, .proto = protocol::ll},
+    {.algo = algorithm::one_shot, .proto = protocol::ll128},
     {.algo = algorithm::one_shot, .proto = protocol::simple},
     {.algo = algorithm::two_shot, .proto = protocol::simple},
     {.algo = algorithm::multicast, .proto = protocol::simple},
     {.algo = algorithm::ring, .proto = protocol::simple},
     {.algo = algorithm::ring, .proto = protocol::ll},
+    {.algo = algorithm::ring, .proto = protocol::ll128},
     {.algo = algorithm::tree, .proto = protocol::simple},
     {.algo = algorithm::tree, .proto = protocol::ll},
+    {.algo = algorithm::tree, .proto = protocol::ll128},
 };
 
 enum class buffers { symmetric, misaligned, private_memory, private_on_odd_pes };

@@ -144,5 +144,41 @@ TEST_CASE("a plan follows from the question, and what is forced is obeyed or ref
   CHECK_THROWS_WITH_AS((void)choose_all_reduce(forced), doctest::Contains("simple alone"), error);
   CHECK_FALSE(parse_algorithm(""));
   CHECK(parse_algorithm("tree") == algorithm::tree);
-  CHECK_THROWS_WITH_AS((void)parse_protocol("ll128"), doctest::Contains("simple, ll"), error);
+  CHECK(parse_protocol("ll128") == protocol::ll128);
+  CHECK_THROWS_WITH_AS((void)parse_protocol("ll64"), doctest::Contains("simple, ll, ll128"), error);
+}
+
+TEST_CASE("LL128 is chosen where lines arrive whole, and refused where that is not known") {
+  for (const std::size_t bytes : {8u, 4096u, 65'536u, 4u << 20})
+    CHECK(choose_all_reduce({.bytes = bytes, .n_pes = 4}).proto != protocol::ll128);
+  const plan_question joined{.bytes = 65'536, .n_pes = 4, .on_cuda = true};
+  const plan mid = choose_all_reduce(joined);
+  CHECK(mid.algo == algorithm::one_shot);
+  CHECK(mid.proto == protocol::ll128);
+  CHECK(explain(mid, joined).starts_with("one_shot ll128, "));
+  plan_question few = joined;
+  few.bytes = 256;
+  CHECK(choose_all_reduce(few).proto == protocol::ll);
+  plan_question many = joined;
+  many.bytes = 64u << 20;
+  CHECK(choose_all_reduce(many).proto == protocol::simple);
+  many.forced_protocol = protocol::ll128;
+  CHECK(choose_all_reduce(many).algo == algorithm::one_shot);
+
+  plan_question apart = joined;
+  apart.whole_lines = false;
+  CHECK(choose_all_reduce(apart).proto == protocol::simple);
+  apart.forced_protocol = protocol::ll128;
+  CHECK_THROWS_WITH_AS((void)choose_all_reduce(apart), doctest::Contains("joined by NVLink"),
+                       error);
+  plan_question remote = joined;
+  remote.all_mapped = false;
+  CHECK(choose_all_reduce(remote).proto != protocol::ll128);
+  remote.forced_protocol = protocol::ll128;
+  CHECK_THROWS_WITH_AS((void)choose_all_reduce(remote), doctest::Contains("are remote"), error);
+
+  plan_question threads = joined;
+  threads.forced_threads = 48;
+  CHECK_THROWS_WITH_AS((void)choose_all_reduce(threads), doctest::Contains("multiple of 32"),
+                       error);
 }

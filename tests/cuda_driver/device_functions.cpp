@@ -77,6 +77,15 @@ CUresult device_can_access_peer(int* can, CUdevice device, CUdevice peer) {
   *can = device != peer && reaches(device, peer);
   return entered.result;
 }
+CUresult device_get_p2p_attribute(int* value, CUdevice_P2PAttribute attribute, CUdevice device,
+                                  CUdevice peer) {
+  call entered("cuDeviceGetP2PAttribute");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  if (device == peer) return CUDA_ERROR_INVALID_DEVICE;
+  *value = attribute == CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED && now->layout.nvlink &&
+           reaches(device, peer);
+  return CUDA_SUCCESS;
+}
 CUresult device_primary_ctx_retain(CUcontext* context, CUdevice device) {
   call entered("cuDevicePrimaryCtxRetain");
   if (entered.result != CUDA_SUCCESS) return entered.result;
@@ -125,6 +134,7 @@ void add_device_functions(driver& table) {
   table.device_get_uuid = device_get_uuid;
   table.device_get_attribute = device_get_attribute;
   table.device_can_access_peer = device_can_access_peer;
+  table.device_get_p2p_attribute = device_get_p2p_attribute;
   table.device_primary_ctx_retain = device_primary_ctx_retain;
   table.device_primary_ctx_release = device_primary_ctx_release;
   table.ctx_push_current = ctx_push_current;

@@ -26,6 +26,7 @@ struct machine {
   std::size_t memory = std::size_t{1} << 30;  ///< of each device, in bytes
   std::size_t granularity = std::size_t{2} << 20;
   bool maps_memory = true;  ///< has virtual memory management
+  bool nvlink = true;       ///< joins the devices, rather than PCI Express
   int multiprocessors = 4;
   int blocks_on_each = 2;                    ///< of any kernel, whatever its threads
   bool accepts_kernels = false;              ///< a launch succeeds, and nothing is run

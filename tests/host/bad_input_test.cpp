@@ -314,13 +314,15 @@ TEST_CASE("unknown variables and bad values are errors at init, with the nearest
     check_error(of(heddle_init(&never)), invalid, {name, value, says});
   }
   environment_variable algo("HEDDLE_ALGO", "two_shot");
-  environment_variable proto("HEDDLE_PROTO", "ll");
-  run_as_threads(2, [](runtime& self) {
-    float x = 1;
-    check_error(of(heddle_all_reduce(self.world().handle(), &x, &x, 1, HEDDLE_FLOAT32, HEDDLE_SUM,
-                                     nullptr)),
-                invalid, {"two_shot", "simple"});
-  });
+  for (const char* proto : {"ll", "ll128"}) {
+    environment_variable forced("HEDDLE_PROTO", proto);
+    run_as_threads(2, [&](runtime& self) {
+      float x = 1;
+      check_error(of(heddle_all_reduce(self.world().handle(), &x, &x, 1, HEDDLE_FLOAT32, HEDDLE_SUM,
+                                       nullptr)),
+                  invalid, {"two_shot", proto, "simple"});
+    });
+  }
 }
 
 TEST_CASE("launches that cannot run are refused, with the limit") {

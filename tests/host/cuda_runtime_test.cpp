@@ -271,6 +271,36 @@ TEST_CASE("heddle-info tells what several PEs on one GPU do to each other") {
   ::unsetenv("CUDA_MPS_PIPE_DIRECTORY");
 }
 
+TEST_CASE("LL128 is for GPUs that NVLink joins, as far as this process can see") {
+  const auto plan_of = [](const host_driver::machine& machine, const char* device) {
+    use_machine(machine, device);
+    std::string plan;
+    run_as_threads(2, [&](runtime& self) {
+      symmetric_array<float> values(self, 16'384);
+      char text[512];
+      const auto status =
+          heddle_all_reduce_plan(self.world().handle(), values.data(), values.data(), 16'384,
+                                 HEDDLE_FLOAT32, HEDDLE_SUM, text, sizeof text);
+      if (self.my_pe() == 0) plan = status == HEDDLE_SUCCESS ? text : heddle_last_error();
+    });
+    return plan;
+  };
+  const std::size_t memory = std::size_t{4} << 30;
+  CHECK(plan_of({.devices = 2, .memory = memory}, "cuda").find("one_shot ll128") !=
+        std::string::npos);
+  CHECK(
+      plan_of({.devices = 2, .memory = memory, .nvlink = false}, "cuda:1").find("one_shot ll128") !=
+      std::string::npos);
+  CHECK(
+      plan_of({.devices = 2, .memory = memory, .nvlink = false}, "cuda").find("one_shot simple") !=
+      std::string::npos);
+  ::setenv("HEDDLE_PROTO", "ll128", 1);
+  CHECK(
+      plan_of({.devices = 2, .memory = memory, .nvlink = false}, "cuda").find("joined by NVLink") !=
+      std::string::npos);
+  ::unsetenv("HEDDLE_PROTO");
+}
+
 TEST_CASE("a device that is not there is told, with what to do") {
   use_machine({.devices = 2}, "cuda:5");
   CHECK(failure_of([] { runtime self; }).find("CUDA shows 2 devices") != std::string::npos);

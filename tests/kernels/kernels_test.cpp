@@ -248,11 +248,14 @@ TEST_CASE("all_reduce is right by every algorithm and protocol") {
   for (const auto& [algo, proto] :
        std::vector<std::pair<const char*, const char*>>{{"", ""},
                                                         {"one_shot", "ll"},
+                                                        {"one_shot", "ll128"},
                                                         {"one_shot", "simple"},
                                                         {"two_shot", "simple"},
                                                         {"ring", "ll"},
+                                                        {"ring", "ll128"},
                                                         {"ring", "simple"},
                                                         {"tree", "ll"},
+                                                        {"tree", "ll128"},
                                                         {"tree", "simple"}}) {
     ::setenv("HEDDLE_ALGO", algo, 1);
     ::setenv("HEDDLE_PROTO", proto, 1);

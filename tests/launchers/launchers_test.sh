@@ -29,7 +29,8 @@ check() {
 
 # What the programs compute, as processes: every algorithm and protocol, every type and operation.
 for n in 1 2 3 4 5 7 8; do
-  for algo in "one_shot ll" "one_shot simple" "two_shot simple" "ring ll" "ring simple" "tree ll" "tree simple"; do
+  for algo in "one_shot ll" "one_shot ll128" "one_shot simple" "two_shot simple" "ring ll" "ring ll128" "ring simple" \
+    "tree ll" "tree ll128" "tree simple"; do
     set -- $algo
     check "all_reduce $algo on $n PEs" 0 "Out of bounds values : 0 OK" "$bin/heddle-run" --bind-to none -n "$n" \
       -x HEDDLE_ALGO="$1" -x HEDDLE_PROTO="$2" "$bin/heddle-perf" all_reduce -b 8 -e 40000 -f 71 -d all -o all -n 2 -w 0

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <heddle/device/impl/line_moves.hpp>
 #include <heddle/device/impl/reduce_copy.hpp>
 #include <heddle/device/ll.hpp>
 #include <heddle/device/team.hpp>
@@ -10,18 +11,18 @@
 ///
 ///     sender                                     receiver
 ///     ------                                     --------
-///     waits: credit + slots > step               waits: tail > step (Simple), flags (LL)
+///     waits: credit + slots > step               waits: tail > step (Simple), flags (LL, LL128)
 ///     writes slot[step % slots]  ------------->  reads slot[step % slots]
 ///     tail = step + 1 (release)  ------------->
 ///                                <-------------  credit = step + 1 (release)
 ///
 /// Steps count up for ever on both sides and are kept in memory between calls; nothing is reset.
 /// Invariants: the receiver's step <= the sender's step <= credit + slots; a slot is written only
-/// while the sender holds its credit. Each protocol has steps and slots of its own (LL writes no
-/// tail).
+/// while the sender holds its credit. Each protocol has steps and slots of its own (LL and LL128
+/// write no tail).
 namespace heddle {
 
-enum class protocol : int { simple = 0, ll = 1 };
+enum class protocol : int { simple = 0, ll = 1, ll128 = 2 };
 
 /// The memory of a link index on one PE, which receives from one peer by `tail` and slots, and
 /// sends to another (or the same) with `credit`.
@@ -29,6 +30,12 @@ struct link_memory {
   static constexpr int slots = 8;
   static constexpr size_t simple_slot = 65536;  ///< bytes
   static constexpr size_t ll_slot = 8192;       ///< bytes of data
+  static constexpr size_t ll128_slot = 16384;   ///< bytes of data
+
+  /// Bytes of data of a slot.
+  HEDDLE_FN static constexpr size_t slot_bytes(protocol proto) {
+    return proto == protocol::simple ? simple_slot : proto == protocol::ll ? ll_slot : ll128_slot;
+  }
 
   struct counters {
     alignas(cache_line) uint64_t tail;    ///< steps that the sender has filled
@@ -37,8 +44,9 @@ struct link_memory {
     uint64_t received;                    ///< my next step as receiver
   };
 
-  counters steps[2];  ///< by protocol
+  counters steps[3];  ///< by protocol
   alignas(cache_line) ll_line ll[slots][ll_slot / 8];
+  ll128_line ll128[slots][ll128_line::count_for(ll128_slot)];
   alignas(cache_line) byte simple[slots][simple_slot];
 };
 
@@ -58,8 +66,7 @@ class link_set {
  public:
   static constexpr int max_links = 2;  ///< of each direction: the children of a tree
   /// Elements that one exchange can move.
-  static constexpr size_t capacity =
-      (Protocol == protocol::simple ? link_memory::simple_slot : link_memory::ll_slot) / sizeof(T);
+  static constexpr size_t capacity = link_memory::slot_bytes(Protocol) / sizeof(T);
 
   HEDDLE_FN link_set(G group, const team_ref& team) : group_(group), team_(team) {}
 
@@ -80,16 +87,11 @@ class link_set {
                           detail::finish_for finish) {
     receiving_ = receive ? n_receive_ : 0;
     sending_ = send ? n_send_ : 0;
-    if (!wait_for_links()) return false;
-    bool arrived = true;
-    if constexpr (Protocol == protocol::simple) {
-      move_slots(input, output, n, finish);
+    if constexpr (Protocol == protocol::ll128) {
+      return exchange_apart(input, output, n, finish);
     } else {
-      arrived = move_words(input, output, n, finish);
+      return exchange_inline(input, output, n, finish);
     }
-    if (!group_.all(arrived)) return false;
-    advance();
-    return true;
   }
 
   /// Keeps the steps for the next call. Called once, at the end, by all threads.
@@ -103,6 +105,27 @@ class link_set {
  private:
   static constexpr bool is_simple = Protocol == protocol::simple;
   static constexpr int which = static_cast<int>(Protocol);
+
+  HEDDLE_FN bool exchange_inline(const T* input, T* output, size_t n, detail::finish_for finish) {
+    if (!wait_for_links()) return false;
+    bool arrived = true;
+    if constexpr (Protocol == protocol::simple) {
+      move_slots(input, output, n, finish);
+    } else if constexpr (Protocol == protocol::ll) {
+      arrived = move_words(input, output, n, finish);
+    } else {
+      arrived = detail::move_lines<T, Op>(group_, team_, lines(input), input, output, n, finish,
+                                          operation::link_receive);
+    }
+    if (!group_.all(arrived)) return false;
+    advance();
+    return true;
+  }
+  /// With the lines that are under way it takes most of a CUDA thread's registers.
+  HEDDLE_APART HEDDLE_FN bool exchange_apart(const T* input, T* output, size_t n,
+                                             detail::finish_for finish) {
+    return exchange_inline(input, output, n, finish);
+  }
 
   HEDDLE_FN static int slot_of(const link_end& end) {
     return static_cast<int>(end.step % link_memory::slots);
@@ -125,6 +148,35 @@ class link_set {
       }
     }
     return group_.all(ready);
+  }
+
+  /// The lines of one exchange: what was received comes first, then `input`.
+  struct line_ends {
+    static constexpr int lines = 2;
+    static constexpr int sources = max_links;
+
+    HEDDLE_FN int count() const { return receiving + (has_input ? 1 : 0); }
+    HEDDLE_FN int own() const { return has_input ? receiving : -1; }
+    HEDDLE_FN detail::line_end source(int i) const { return from[i]; }
+    HEDDLE_FN int n_destinations() const { return sending; }
+    HEDDLE_FN detail::line_end destination(int i) const { return to[i]; }
+
+    int receiving, sending;
+    bool has_input;
+    detail::line_end from[max_links], to[max_links];
+  };
+
+  HEDDLE_FN line_ends lines(const T* input) const {
+    line_ends ends{receiving_, sending_, input != nullptr, {}, {}};
+    for (int i = 0; i < receiving_; ++i) {
+      const auto& end = receive_[i];
+      ends.from[i] = {end.mine->ll128[slot_of(end)], end.step + 1, end.peer};
+    }
+    for (int i = 0; i < sending_; ++i) {
+      const auto& end = send_[i];
+      ends.to[i] = {end.peers->ll128[slot_of(end)], end.step + 1, end.peer};
+    }
+    return ends;
   }
 
   HEDDLE_FN void move_slots(const T* input, T* output, size_t n, detail::finish_for finish) {

@@ -10,6 +10,8 @@
 /// HEDDLE_HOT and HEDDLE_COLD keep a host compiler from passing small structures through memory on
 /// the way between two hops: what is read back in wider pieces than it was written waits for the
 /// processor's store buffer, in which the stores to other PEs' lines are, as long as a hop.
+///
+/// HEDDLE_APART keeps nvcc from copying a large function to each place that calls it.
 
 #if defined(__CUDACC__)
 #include <cuda/std/atomic>
@@ -20,6 +22,7 @@
 #define HEDDLE_FN __host__ __device__
 #define HEDDLE_HOT
 #define HEDDLE_COLD
+#define HEDDLE_APART __noinline__
 #else
 #include <concepts>
 #include <cstddef>
@@ -28,6 +31,7 @@
 #define HEDDLE_FN
 #define HEDDLE_HOT [[gnu::always_inline]]
 #define HEDDLE_COLD [[gnu::noinline]]
+#define HEDDLE_APART
 #endif
 
 #if defined(__CUDA_ARCH__)

@@ -49,6 +49,7 @@ void fill(driver& table, void* library) {
       .find(table.device_get_uuid, "cuDeviceGetUuid")
       .find(table.device_get_attribute, "cuDeviceGetAttribute")
       .find(table.device_can_access_peer, "cuDeviceCanAccessPeer")
+      .find(table.device_get_p2p_attribute, "cuDeviceGetP2PAttribute")
       .find(table.device_primary_ctx_retain, "cuDevicePrimaryCtxRetain")
       .find(table.device_primary_ctx_release, "cuDevicePrimaryCtxRelease")
       .find(table.ctx_push_current, "cuCtxPushCurrent")

@@ -27,6 +27,7 @@ struct driver {
   decltype(&::cuDeviceGetUuid) device_get_uuid = nullptr;
   decltype(&::cuDeviceGetAttribute) device_get_attribute = nullptr;
   decltype(&::cuDeviceCanAccessPeer) device_can_access_peer = nullptr;
+  decltype(&::cuDeviceGetP2PAttribute) device_get_p2p_attribute = nullptr;
   decltype(&::cuDevicePrimaryCtxRetain) device_primary_ctx_retain = nullptr;
   decltype(&::cuDevicePrimaryCtxRelease) device_primary_ctx_release = nullptr;
   decltype(&::cuCtxPushCurrent) ctx_push_current = nullptr;

@@ -205,4 +205,18 @@ bool can_access(const driver& driver, int from, int to) {
   return can != 0;
 }
 
+bool has_nvlink(const driver& driver, int from, int to) {
+  if (from == to) return true;
+  CUdevice device = 0;
+  CUdevice other = 0;
+  check(driver, driver.device_get(&device, from), "opening device cuda:{}", from);
+  check(driver, driver.device_get(&other, to), "opening device cuda:{}", to);
+  int has = 0;
+  check(driver,
+        driver.device_get_p2p_attribute(&has, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
+                                        device, other),
+        "asking for the link from device cuda:{} to cuda:{}", from, to);
+  return has != 0;
+}
+
 }  // namespace heddle::gpu

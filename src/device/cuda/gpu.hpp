@@ -95,4 +95,8 @@ int count_devices(const driver& driver);
 /// Whether kernels of a device can load and store memory of another.
 bool can_access(const driver& driver, int from, int to);
 
+/// Whether NVLink joins a device to another, or they are the same: CUDA says whether atomics of the
+/// one are native to the other, which they are over NVLink and not over PCI Express.
+bool has_nvlink(const driver& driver, int from, int to);
+
 }  // namespace heddle::gpu

@@ -9,6 +9,7 @@
 #include <heddle/device/backoff.hpp>
 #include <heddle/device/coll/all_reduce.hpp>
 #include <heddle/device/coll/all_reduce_one_shot.hpp>
+#include <heddle/device/coll/all_reduce_one_shot_ll128.hpp>
 #include <heddle/device/coll/all_reduce_ring.hpp>
 #include <heddle/device/coll/all_reduce_tree.hpp>
 #include <heddle/device/coll/all_reduce_two_shot.hpp>
@@ -19,6 +20,7 @@
 #include <heddle/device/launch.hpp>
 #include <heddle/device/link.hpp>
 #include <heddle/device/ll.hpp>
+#include <heddle/device/ll128.hpp>
 #include <heddle/device/platform.hpp>
 #include <heddle/device/reduction.hpp>
 #include <heddle/device/team.hpp>

@@ -6,6 +6,7 @@
 
 #include <heddle/device/impl/multimem.hpp>
 #include <heddle/device/ll.hpp>
+#include <heddle/device/ll128.hpp>
 #include <heddle/device/team.hpp>
 
 using namespace heddle;
@@ -83,4 +84,24 @@ extern "C" __global__ void combine_all(team_ref team, bf16* values) {
   using access = detail::multimem<bf16, reduce_sum>;
   detail::fence_multicast();
   access::store(team, values, access::load_reduce(team, values));
+}
+
+// A line is one store of 16 bytes of each of its threads, which have met before it.
+// CHECK-LABEL: .entry ll128_lines(
+// CHECK: bar.warp.sync
+// CHECK-NOT: bra
+// CHECK: st.relaxed.sys.v2.u64
+// CHECK: ld.relaxed.sys.{{[ub]}}64
+// CHECK: vote.sync.all
+// CHECK: ld.relaxed.sys.v2.u64
+// CHECK: ret;
+extern "C" __global__ void ll128_lines(ll128_line* to, const ll128_line* from, uint64_t* data) {
+  const line_team<cuda_warp> team{cuda_warp{}};
+  line_words<cuda_warp> words = {data[0], data[1]};
+  ll128_store(team, to + team.line(), words, 1);
+  while (!team.all(ll128_flag(from + team.line()) == 1)) {
+  }
+  ll128_load(team, from + team.line(), words);
+  data[0] = words[0];
+  data[1] = words[1];
 }

@@ -16,12 +16,15 @@ void* kernel() {
 template <class T, class Op>
 int count() {
   return (kernel<T, Op, protocol::ll, algorithm::one_shot>() != nullptr) +
+         (kernel<T, Op, protocol::ll128, algorithm::one_shot>() != nullptr) +
          (kernel<T, Op, protocol::simple, algorithm::one_shot>() != nullptr) +
          (kernel<T, Op, protocol::simple, algorithm::two_shot>() != nullptr) +
          (kernel<T, Op, protocol::simple, algorithm::multicast>() != nullptr) +
          (kernel<T, Op, protocol::ll, algorithm::ring>() != nullptr) +
+         (kernel<T, Op, protocol::ll128, algorithm::ring>() != nullptr) +
          (kernel<T, Op, protocol::simple, algorithm::ring>() != nullptr) +
          (kernel<T, Op, protocol::ll, algorithm::tree>() != nullptr) +
+         (kernel<T, Op, protocol::ll128, algorithm::tree>() != nullptr) +
          (kernel<T, Op, protocol::simple, algorithm::tree>() != nullptr);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <heddle/device/coll/all_reduce.hpp>
+#include <heddle/device/coll/all_reduce_one_shot_ll128.hpp>
 
 /// One-shot AllReduce over mapped memory: every PE writes its input into a slot at every other PE,
 /// and each combines all inputs itself, in the order of the PEs, so that the results are bitwise
@@ -128,20 +129,22 @@ HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& team,
 /// Any number of elements, one slot's worth after the other.
 template <protocol Protocol, class T, class Op, block_group B>
 HEDDLE_FN void all_reduce_one_shot(B block, const all_reduce_args& args) {
-  constexpr size_t capacity = (Protocol == protocol::ll ? channel_scratch::ll_capacity
-                                                        : channel_scratch::one_shot_capacity) /
-                              sizeof(T);
+  constexpr size_t capacity = channel_scratch::one_shot_bytes(Protocol) / sizeof(T);
   const channel_scratch scratch(args.team, block.block_rank(), block.num_blocks());
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
-  for (size_t at = 0; at < part.count; at += capacity) {
-    const size_t n = part.count - at < capacity ? part.count - at : capacity;
-    const bool done = Protocol == protocol::ll
-                          ? all_reduce_one_shot_ll<T, Op>(block, args.team, scratch,
-                                                          part.input + at, part.output + at, n)
-                          : all_reduce_one_shot_simple<T, Op>(block, args.team, scratch,
-                                                              part.input + at, part.output + at, n);
-    if (!done) return;
-  }
+  const auto reduce = [&](size_t at, size_t n) {
+    const T* input = part.input + at;
+    T* output = part.output + at;
+    if constexpr (Protocol == protocol::ll) {
+      return all_reduce_one_shot_ll<T, Op>(block, args.team, scratch, input, output, n);
+    } else if constexpr (Protocol == protocol::ll128) {
+      return all_reduce_one_shot_ll128<T, Op>(block, args.team, scratch, input, output, n);
+    } else {
+      return all_reduce_one_shot_simple<T, Op>(block, args.team, scratch, input, output, n);
+    }
+  };
+  for (size_t at = 0; at < part.count; at += capacity)
+    if (!reduce(at, part.count - at < capacity ? part.count - at : capacity)) return;
 }
 
 }  // namespace heddle

@@ -14,23 +14,33 @@ namespace heddle {
 ///     arrivals   [c][pe]         two-shot: lines that only that PE writes
 ///     staging    [c]             two-shot, for buffers that are not symmetric: pieces to combine,
 ///                                and results; all channels of a call share one area
-///     one-shot   [c][half][pe]   slots that only that PE writes: of LL words; a flag and data
+///     one-shot   [c][half][pe]   slots that only that PE writes: of LL words, of LL128 lines, or
+///                                a flag and data
 ///     links      [c]             see link.hpp; last, so that a team without rings and trees can do
 ///                                without their memory
 class channel_scratch {
  public:
   static constexpr int max_channels = 64;
-  static constexpr int max_slot_channels = 16;  ///< of one-shot, ring and tree, which have slots
-  static constexpr int max_direct_pes = 64;     ///< of one-shot and two-shot
-  static constexpr size_t ll_capacity = 4096;   ///< bytes of data of a one-shot LL slot
+  static constexpr int max_slot_channels = 16;     ///< of one-shot, ring and tree, which have slots
+  static constexpr int max_direct_pes = 64;        ///< of one-shot and two-shot
+  static constexpr size_t ll_capacity = 4096;      ///< bytes of data of a one-shot LL slot
+  static constexpr size_t ll128_capacity = 16384;  ///< bytes of data of a one-shot LL128 slot
   static constexpr size_t one_shot_capacity = 16384;  ///< bytes of data of a one-shot Simple slot
   static constexpr int num_links = 7;
+
+  /// Bytes of data of a one-shot slot.
+  HEDDLE_FN static constexpr size_t one_shot_bytes(protocol proto) {
+    return proto == protocol::simple ? one_shot_capacity
+           : proto == protocol::ll   ? ll_capacity
+                                     : ll128_capacity;
+  }
 
   /// Counters that live from call to call. Each counts the calls of one kind, the same on every PE.
   struct alignas(2 * cache_line) state_type {
     uint64_t one_shot_ll;
     uint64_t one_shot_simple;
     uint64_t two_shot;
+    uint64_t one_shot_ll128;
   };
 
   /// What a PE tells every other when it enters a two-shot AllReduce.
@@ -76,9 +86,14 @@ class channel_scratch {
     return reinterpret_cast<ll_line*>(one_shot_area()) +
            (half * n_pes_ + static_cast<size_t>(from)) * (ll_capacity / 8);
   }
+  HEDDLE_FN ll128_line* ll128_slot(uint64_t half, int from) const {
+    return reinterpret_cast<ll128_line*>(one_shot_area() + ll_bytes(n_pes_)) +
+           (half * n_pes_ + static_cast<size_t>(from)) * ll128_line::count_for(ll128_capacity);
+  }
   HEDDLE_FN one_shot_slot& simple_slot(uint64_t half, int from) const {
     return reinterpret_cast<one_shot_slot*>(
-        one_shot_area() + ll_bytes(n_pes_))[half * n_pes_ + static_cast<size_t>(from)];
+        one_shot_area() + ll_bytes(n_pes_) +
+        ll128_bytes(n_pes_))[half * n_pes_ + static_cast<size_t>(from)];
   }
   /// `num_links` of them.
   HEDDLE_FN link_memory* links() const {
@@ -106,14 +121,17 @@ class channel_scratch {
   HEDDLE_FN static constexpr size_t ll_bytes(size_t n) {
     return 2 * direct_pes(n) * (ll_capacity / 8) * sizeof(ll_line);
   }
-  HEDDLE_FN static constexpr size_t one_shot_bytes(size_t n) {
-    return ll_bytes(n) + 2 * direct_pes(n) * sizeof(one_shot_slot);
+  HEDDLE_FN static constexpr size_t ll128_bytes(size_t n) {
+    return 2 * direct_pes(n) * ll128_line::count_for(ll128_capacity) * sizeof(ll128_line);
+  }
+  HEDDLE_FN static constexpr size_t one_shot_area_bytes(size_t n) {
+    return ll_bytes(n) + ll128_bytes(n) + 2 * direct_pes(n) * sizeof(one_shot_slot);
   }
   HEDDLE_FN byte* one_shot_area() const {
-    return base_ + one_shot_offset(n_pes_) + channel_ * one_shot_bytes(n_pes_);
+    return base_ + one_shot_offset(n_pes_) + channel_ * one_shot_area_bytes(n_pes_);
   }
   HEDDLE_FN static constexpr size_t link_offset(size_t n) {
-    return one_shot_offset(n) + max_slot_channels * one_shot_bytes(n);
+    return one_shot_offset(n) + max_slot_channels * one_shot_area_bytes(n);
   }
 
   byte* base_;
