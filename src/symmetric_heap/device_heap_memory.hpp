@@ -2,15 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <map>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "bootstrap/bootstrap.hpp"
 #include "device/cuda/gpu.hpp"
+#include "device/cuda/physical_memory.hpp"
 #include "symmetric_heap/descriptor_exchange.hpp"
 #include "symmetric_heap/device_arena.hpp"
+#include "symmetric_heap/device_peers.hpp"
+#include "symmetric_heap/handle_exchange.hpp"
 #include "symmetric_heap/heap_memory.hpp"
 
 namespace heddle {
@@ -45,47 +48,45 @@ class device_heap_memory final : public heap_memory {
   void empty(std::byte* at, std::size_t bytes) override;
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override;
 
-  [[nodiscard]] std::size_t registration_unit() const override { return unit_; }
+  [[nodiscard]] std::size_t registration_unit() const override { return peers_.unit; }
   void require_adoptable(const void* buffer, std::size_t bytes) const override;
   void adopt(void* buffer, std::size_t bytes, std::byte* alias) override;
   void give_back(void* buffer, std::size_t bytes, const std::byte* alias) override;
 
   /// Why `pe` is not mapped, if it is not.
   [[nodiscard]] const std::string& why_not_mapped(int pe) const {
-    return peers_[static_cast<std::size_t>(pe)].why_not_mapped;
+    return peers_[pe].why_not_mapped;
   }
 
  private:
-  struct peer {
-    gpu::device_uuid uuid{};
-    int ordinal = -1;         ///< in this process; -1 if CUDA does not show it here
-    int slot = -1;            ///< of the PEs of this host, mapped or not
-    std::vector<int> access;  ///< devices of this process that reach it
-    std::string why_not_mapped;
-  };
-  struct piece {
+  /// Where memory of a PE comes in its heap; no bytes: it adds none.
+  struct part {
     std::size_t offset;
     std::size_t bytes;
-    std::vector<int> slots;  ///< that this PE has mapped it in
+  };
+  /// What this PE has mapped of itself and of others.
+  struct mapping {
+    int slot;
+    std::size_t offset;
   };
 
-  void meet_peers(std::size_t stride, deadline until);
-  [[nodiscard]] std::string why_apart(const peer& peer, bool same_host) const;
   void add_piece(std::size_t bytes, deadline until);
-  [[nodiscard]] unique_fd make_piece(piece& piece) const;
-  std::map<int, unique_fd> pass(const unique_fd& mine, deadline until);
-  void map_peers(piece& piece, const unique_fd& mine, deadline until);
-  /// Throws on every rank if `work` has thrown on any, with that rank's error.
-  template <class Work>
-  void together(Work work, deadline until);
+  [[nodiscard]] gpu::physical_memory make_memory(std::size_t bytes) const;
+  /// One step of all PEs: maps what `mine` gives, and what the others' gives them. `parts`: by PE.
+  /// What has been mapped is added to `done`, also if it throws.
+  void map_everywhere(const std::vector<part>& parts,
+                      const std::function<const gpu::physical_memory&()>& mine,
+                      std::vector<mapping>& done, deadline until);
+  void map(int pe, const part& part, const gpu::physical_memory& memory,
+           std::vector<mapping>& done);
+  void unmap(const std::vector<mapping>& mapped) noexcept;
 
   bootstrap& bootstrap_;
   const gpu::gpu& device_;
   const std::chrono::duration<double> timeout_;
-  descriptor_exchange exchange_;
-  std::vector<rank_process> ranks_;
-  std::vector<peer> peers_;  ///< by PE, this one's too
-  std::size_t unit_ = 0;     ///< the coarsest granularity of all devices
+  descriptor_exchange descriptors_;
+  const device_peers peers_;
+  handle_exchange exchange_;
   std::shared_ptr<device_arena> arena_;
 };
 
