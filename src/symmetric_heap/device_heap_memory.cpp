@@ -26,7 +26,8 @@ device_heap_memory::device_heap_memory(bootstrap& bootstrap, const gpu::gpu& dev
       descriptors_(bootstrap),
       peers_(device_peers::meet(bootstrap, device, descriptors_, options.until)),
       exchange_(bootstrap, device.functions(), descriptors_, peers_.ranks) {
-  const std::size_t stride = round_up(options.stride, peers_.unit);
+  const std::size_t own = round_up(options.stride, peers_.unit);
+  const std::size_t stride = 2 * own;
   const auto& driver = device_.functions();
   arena_ = peers_.threads ? device_arena::shared_by_threads(
                                 driver, std::string(bootstrap_.job_id()), peers_.num_slots, stride)
@@ -34,7 +35,7 @@ device_heap_memory::device_heap_memory(bootstrap& bootstrap, const gpu::gpu& dev
   auto slots = peers_.mapped_slots();
   log::info(log::subsystem::heap, "{} of {} heaps mapped, on GPUs, {} each at most",
             std::count_if(slots.begin(), slots.end(), [](int slot) { return slot >= 0; }),
-            slots.size(), format_bytes(stride));
+            slots.size(), format_bytes(own));
   place(arena_->slot(0), peers_.num_slots, stride, std::move(slots), bootstrap_.rank());
   add_piece(options.bytes, options.until);
   device_.clear(base(), size());
@@ -60,7 +61,7 @@ gpu::physical_memory device_heap_memory::make_memory(std::size_t bytes) const {
   return {driver, handle};
 }
 
-void device_heap_memory::map(int pe, const part& part, const gpu::physical_memory& memory,
+void device_heap_memory::map(int pe, const heap_part& part, const gpu::physical_memory& memory,
                              std::vector<mapping>& done) {
   if (part.bytes == 0) return;
   const auto& peer = peers_[pe];
@@ -72,7 +73,7 @@ void device_heap_memory::unmap(const std::vector<mapping>& mapped) noexcept {
   for (const auto& each : mapped) arena_->unmap(each.slot, each.offset);
 }
 
-void device_heap_memory::map_everywhere(const std::vector<part>& parts,
+void device_heap_memory::map_everywhere(const std::vector<heap_part>& parts,
                                         const std::function<const gpu::physical_memory&()>& mine,
                                         std::vector<mapping>& done, deadline until) {
   const int me = bootstrap_.rank();
@@ -101,7 +102,7 @@ void device_heap_memory::add_piece(std::size_t bytes, deadline until) {
   std::vector<mapping> done;
   try {
     map_everywhere(
-        std::vector<part>(peers_.peers.size(), {size(), bytes}),
+        std::vector<heap_part>(peers_.peers.size(), {size(), bytes}),
         [&]() -> const gpu::physical_memory& { return memory = make_memory(bytes); }, done, until);
   } catch (...) {
     unmap(done);
@@ -112,7 +113,7 @@ void device_heap_memory::add_piece(std::size_t bytes, deadline until) {
 
 void device_heap_memory::grow_to(std::size_t bytes) {
   if (bytes <= size()) return;
-  const std::size_t most = stride() - size();
+  const std::size_t most = registration_range().first - size();
   add_piece(std::min(round_up(bytes - size(), std::max(growth, peers_.unit)), most),
             deadline::after(timeout_));
 }
@@ -129,18 +130,30 @@ void device_heap_memory::copy(std::byte* to, const std::byte* from, std::size_t 
 }
 
 void device_heap_memory::require_adoptable(const void* buffer, std::size_t bytes) const {
-  throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
-              "heddle_register: buffer {} of {} bytes; buffers cannot be registered with a heap in "
-              "GPU memory yet; allocate it by heddle_malloc",
-              buffer, bytes);
+  (void)device_buffer::find(device_, buffer, bytes, peers_.unit);
 }
 
-void device_heap_memory::adopt(void* buffer, std::size_t bytes, std::byte*) {
-  require_adoptable(buffer, bytes);
+void device_heap_memory::adopt(void* buffer, std::size_t bytes, std::byte* alias) {
+  const auto until = deadline::after(timeout_);
+  const auto offset = static_cast<std::size_t>(alias - base());
+  const buffer_agreement agreed(bootstrap_, device_, peers_, buffer, bytes, until);
+  std::vector<mapping> done;
+  try {
+    for (std::size_t round = 0; round < agreed.rounds(); ++round)
+      map_everywhere(
+          agreed.parts(round, offset),
+          [&]() -> const gpu::physical_memory& { return agreed.mine(round); }, done, until);
+  } catch (...) {
+    unmap(done);
+    throw;
+  }
+  adopted_.emplace(alias, std::move(done));
 }
 
-void device_heap_memory::give_back(void* buffer, std::size_t bytes, const std::byte*) {
-  require_adoptable(buffer, bytes);
+void device_heap_memory::vacate(const std::byte* alias) {
+  const auto found = adopted_.find(alias);
+  unmap(found->second);
+  adopted_.erase(found);
 }
 
 }  // namespace heddle

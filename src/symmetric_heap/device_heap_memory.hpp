@@ -3,13 +3,16 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bootstrap/bootstrap.hpp"
 #include "device/cuda/gpu.hpp"
 #include "device/cuda/physical_memory.hpp"
+#include "symmetric_heap/buffer_agreement.hpp"
 #include "symmetric_heap/descriptor_exchange.hpp"
 #include "symmetric_heap/device_arena.hpp"
 #include "symmetric_heap/device_peers.hpp"
@@ -32,6 +35,12 @@ namespace heddle {
 /// PE that cannot pass descriptors at all (ulimit -n) is lost to the job, and says why. What is
 /// mapped stays so until the last PE of the process ends: others' kernels may use it. A PE whose
 /// device mine cannot reach (no NVLink, no PCIe peer access) is not mapped.
+///
+///     slot:   | pieces, as it grows             ... | registered buffers                   ... |
+///             0                            stride / 2                                     stride
+///
+/// A registered buffer's memory is the user's, mapped a second time, by the same steps: one for
+/// each of the allocations that it consists of.
 class device_heap_memory final : public heap_memory {
  public:
   struct options {
@@ -49,9 +58,14 @@ class device_heap_memory final : public heap_memory {
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override;
 
   [[nodiscard]] std::size_t registration_unit() const override { return peers_.unit; }
+  [[nodiscard]] std::pair<std::size_t, std::size_t> registration_range() const override {
+    return {stride() / 2, stride()};
+  }
   void require_adoptable(const void* buffer, std::size_t bytes) const override;
   void adopt(void* buffer, std::size_t bytes, std::byte* alias) override;
-  void give_back(void* buffer, std::size_t bytes, const std::byte* alias) override;
+  /// A buffer has never lost its memory.
+  void give_back(void*, std::size_t, const std::byte*) override {}
+  void vacate(const std::byte* alias) override;
 
   /// Why `pe` is not mapped, if it is not.
   [[nodiscard]] const std::string& why_not_mapped(int pe) const {
@@ -59,11 +73,6 @@ class device_heap_memory final : public heap_memory {
   }
 
  private:
-  /// Where memory of a PE comes in its heap; no bytes: it adds none.
-  struct part {
-    std::size_t offset;
-    std::size_t bytes;
-  };
   /// What this PE has mapped of itself and of others.
   struct mapping {
     int slot;
@@ -74,10 +83,10 @@ class device_heap_memory final : public heap_memory {
   [[nodiscard]] gpu::physical_memory make_memory(std::size_t bytes) const;
   /// One step of all PEs: maps what `mine` gives, and what the others' gives them. `parts`: by PE.
   /// What has been mapped is added to `done`, also if it throws.
-  void map_everywhere(const std::vector<part>& parts,
+  void map_everywhere(const std::vector<heap_part>& parts,
                       const std::function<const gpu::physical_memory&()>& mine,
                       std::vector<mapping>& done, deadline until);
-  void map(int pe, const part& part, const gpu::physical_memory& memory,
+  void map(int pe, const heap_part& part, const gpu::physical_memory& memory,
            std::vector<mapping>& done);
   void unmap(const std::vector<mapping>& mapped) noexcept;
 
@@ -88,6 +97,7 @@ class device_heap_memory final : public heap_memory {
   const device_peers peers_;
   handle_exchange exchange_;
   std::shared_ptr<device_arena> arena_;
+  std::map<const std::byte*, std::vector<mapping>> adopted_;  ///< by alias
 };
 
 }  // namespace heddle

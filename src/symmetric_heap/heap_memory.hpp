@@ -45,14 +45,22 @@ class heap_memory {
   /// Copies within this PE's heap, apart.
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
 
-  /// Buffers are registered in multiples of this.
+  /// An alias begins at a multiple of this, a power of two.
   [[nodiscard]] virtual std::size_t registration_unit() const = 0;
-  /// Throws HEDDLE_ERROR_INVALID_ARGUMENT unless the buffer is memory that adopt() can take.
+  /// The offsets of this PE's heap for aliases of buffers that bring their memory with them; empty
+  /// where a buffer takes that of a block instead.
+  [[nodiscard]] virtual std::pair<std::size_t, std::size_t> registration_range() const {
+    return {0, 0};
+  }
+  /// Throws unless the buffer is memory that adopt() can take.
   virtual void require_adoptable(const void* buffer, std::size_t bytes) const = 0;
   /// Makes the buffer's content the heap's, at `alias`; both addresses are the same memory then.
+  /// All PEs call alike.
   virtual void adopt(void* buffer, std::size_t bytes, std::byte* alias) = 0;
   /// Gives the buffer memory of its own again, with the same content.
   virtual void give_back(void* buffer, std::size_t bytes, const std::byte* alias) = 0;
+  /// After give_back, when no PE uses any PE's alias any more: it may become another buffer's.
+  virtual void vacate(const std::byte* alias) = 0;
 
  protected:
   heap_memory() = default;

@@ -29,6 +29,7 @@ class host_heap_memory final : public heap_memory {
   void require_adoptable(const void* buffer, std::size_t bytes) const override;
   void adopt(void* buffer, std::size_t bytes, std::byte* alias) override;
   void give_back(void* buffer, std::size_t bytes, const std::byte* alias) override;
+  void vacate(const std::byte*) override {}
 
  private:
   memory_file file_;

@@ -18,6 +18,7 @@ const driver& start(const machine& machine) {
   static const driver table = [] {
     driver filled;
     add_device_functions(filled);
+    add_handle_functions(filled);
     add_memory_functions(filled);
     add_stream_functions(filled);
     return filled;
@@ -38,7 +39,7 @@ void capture(bool on) {
 usage in_use() {
   std::lock_guard lock(mutex);
   usage used;
-  used.handles = now->handles.size();
+  for (const auto& [handle, held] : now->handles) used.handles += held.references;
   used.mappings = now->mappings.size();
   used.reservations = now->reservations.size();
   used.events = now->events.size();

@@ -41,7 +41,7 @@ void capture(bool on);
 
 /// What is in use in this process.
 struct usage {
-  std::size_t handles = 0;
+  std::size_t handles = 0;  ///< as often as they must be released
   std::size_t mappings = 0;
   std::size_t reservations = 0;
   std::size_t contexts = 0;

@@ -22,7 +22,7 @@ namespace heddle::gpu::host_driver {
 struct allocation {
   unique_fd file;
   std::size_t bytes = 0;
-  int device = 0;
+  int device = 0;      // -1: the host's
   int exports = 0;     // CUmemAllocationHandleType bits
   std::size_t* taken;  // of its device
   allocation(unique_fd from, std::size_t size, int of, std::size_t* count)
@@ -39,7 +39,13 @@ struct allocation {
 struct mapping {
   std::size_t bytes;
   std::shared_ptr<allocation> memory;
-  std::set<int> readers, writers;  // devices
+  std::set<int> readers, writers;           // devices
+  CUmemGenericAllocationHandle handle = 0;  // that it was mapped by; 0: by none
+};
+
+struct held_handle {
+  std::shared_ptr<allocation> memory;
+  std::size_t references = 1;
 };
 
 struct device_state {
@@ -65,7 +71,7 @@ struct state {
   std::vector<std::unique_ptr<device_state>> devices;
   std::map<CUdeviceptr, std::size_t> reservations;
   std::map<CUdeviceptr, mapping> mappings;
-  std::map<CUmemGenericAllocationHandle, std::shared_ptr<allocation>> handles;
+  std::map<CUmemGenericAllocationHandle, held_handle> handles;
   CUmemGenericAllocationHandle next_handle = 1;
   std::map<std::string, planned_failure> failures;
   std::map<CUevent, std::unique_ptr<event_state>> events;
@@ -119,8 +125,17 @@ inline bool is_reserved(CUdeviceptr start, std::size_t bytes) {
   return start - first <= size && bytes <= size - (start - first);
 }
 
+/// The mapping that the address is in; the end if there is none.
+inline std::map<CUdeviceptr, mapping>::iterator mapping_at(CUdeviceptr at) {
+  const auto after = now->mappings.upper_bound(at);
+  if (after == now->mappings.begin()) return now->mappings.end();
+  const auto found = std::prev(after);
+  return at - found->first < found->second.bytes ? found : now->mappings.end();
+}
+
 // Each puts its functions into the table.
 void add_device_functions(driver& table);
+void add_handle_functions(driver& table);
 void add_memory_functions(driver& table);
 void add_stream_functions(driver& table);
 

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include "symmetric_heap/buffer_agreement.hpp"
+
+#include <algorithm>
+
+#include "bootstrap/byte_stream.hpp"
+#include "support/throw_error.hpp"
+#include "symmetric_heap/agreed_step.hpp"
+
+namespace heddle {
+
+buffer_agreement::buffer_agreement(bootstrap& bootstrap, const gpu::gpu& device,
+                                   const device_peers& peers, const void* buffer, std::size_t bytes,
+                                   deadline until) {
+  const auto all = agreed_gather(bootstrap, until, [&] {
+    buffer_ = device_buffer::find(device, buffer, bytes, peers.unit);
+    byte_writer out;
+    if (peers.processes && (buffer_.handle_types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) == 0)
+      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                  "heddle_register: buffer {} of {} bytes: its memory was not made to be passed to "
+                  "other processes; give cuMemCreate requestedHandleTypes with "
+                  "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, or allocate it by heddle_malloc",
+                  buffer, bytes);
+    for (const auto& part : buffer_.parts) out.number(std::uint64_t{part.bytes});
+    return out.take();
+  });
+  for (const auto& sizes : all) {
+    auto& theirs = sizes_.emplace_back();
+    for (byte_reader in(sizes); !in.left().empty();)
+      theirs.push_back(static_cast<std::size_t>(in.number<std::uint64_t>()));
+    rounds_ = std::max(rounds_, theirs.size());
+  }
+}
+
+std::vector<heap_part> buffer_agreement::parts(std::size_t round, std::size_t offset) const {
+  std::vector<heap_part> parts;
+  for (const auto& sizes : sizes_) {
+    std::size_t at = offset;
+    for (std::size_t i = 0; i < std::min(round, sizes.size()); ++i) at += sizes[i];
+    parts.push_back({at, round < sizes.size() ? sizes[round] : 0});
+  }
+  return parts;
+}
+
+const gpu::physical_memory& buffer_agreement::mine(std::size_t round) const {
+  return buffer_.parts[std::min(round, buffer_.parts.size() - 1)].memory;
+}
+
+}  // namespace heddle
