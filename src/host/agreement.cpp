@@ -25,6 +25,7 @@ ordered_json what_must_agree(const environment& settings) {
           {"HEDDLE_DEVICE", settings.device == "host" ? "host" : "cuda"},
           {"HEDDLE_MAX_TEAMS", settings.max_teams},
           {"HEDDLE_EPOCH_BITS", settings.epoch_bits},
+          {"HEDDLE_FABRIC_HANDLES", settings.fabric_handles},
           {"HEDDLE_ALGO", settings.algo},
           {"HEDDLE_PROTO", settings.proto},
           {"HEDDLE_CHANNELS", settings.channels},

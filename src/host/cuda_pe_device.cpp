@@ -15,10 +15,12 @@ namespace {
 
 class cuda_pe_device final : public pe_device {
  public:
-  cuda_pe_device(std::shared_ptr<const gpu::gpu> gpu, int pes, double timeout)
+  cuda_pe_device(std::shared_ptr<const gpu::gpu> gpu, int pes, const environment& settings)
       : pe_device(false),
         gpu_(std::move(gpu)),
-        timeout_(timeout),
+        timeout_(settings.timeout),
+        // Teams also meet in host memory, which other hosts do not reach.
+        handles_{.fabric = settings.fabric_handles == "auto", .across_hosts = false},
         executor_(exec::create_cuda_device(gpu_, pes)),
         own_stream_(executor_->create_stream()) {}
   ~cuda_pe_device() override {
@@ -33,7 +35,8 @@ class cuda_pe_device final : public pe_device {
           device_heap_memory::options{.bytes = bytes,
                                       .stride = stride,
                                       .until = until,
-                                      .timeout = std::chrono::duration<double>(timeout_)});
+                                      .timeout = std::chrono::duration<double>(timeout_),
+                                      .handles = handles_});
     };
   }
 
@@ -58,6 +61,7 @@ class cuda_pe_device final : public pe_device {
  private:
   const std::shared_ptr<const gpu::gpu> gpu_;
   const double timeout_;
+  const handle_options handles_;
   const std::unique_ptr<exec::device> executor_;
   const std::unique_ptr<exec::stream> own_stream_;
   std::vector<void*> shared_;
@@ -103,7 +107,7 @@ std::unique_ptr<pe_device> choose_cuda_device(const environment& settings,
            bootstrap.host_of(static_cast<int>(pe)) == bootstrap.host_of(bootstrap.rank());
   log::info(log::subsystem::device, "PE {} runs on cuda:{} ({}), which {} PE{} share",
             bootstrap.rank(), ordinal, gpu->name(), pes, pes == 1 ? "" : "s");
-  return std::make_unique<cuda_pe_device>(gpu, pes, settings.timeout);
+  return std::make_unique<cuda_pe_device>(gpu, pes, settings);
 }
 
 std::vector<device_description> list_cuda_devices() {

@@ -137,6 +137,10 @@ const std::vector<variable>& variables() {
       {"HEDDLE_EPOCH_BITS", "32",
        "Width of the flags of the LL protocol, 8 to 32: for tests of their wrap",
        integer(&environment::epoch_bits, 8, 32)},
+      {"HEDDLE_FABRIC_HANDLES", "auto",
+       "How GPU memory goes to other processes: auto (as fabric handles where every PE's driver "
+       "has them, else as file descriptors) or off (as file descriptors)",
+       one_of(&environment::fabric_handles, {"auto", "off"})},
       {"HEDDLE_HEAP_SIZE", "auto",
        "Address space reserved for each PE's heap, as 64M or 16GiB: memory is taken as it is used; "
        "auto: the machine's memory rounded up to a power of two, or less where many PEs share a "

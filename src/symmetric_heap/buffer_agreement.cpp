@@ -12,22 +12,31 @@ namespace heddle {
 
 buffer_agreement::buffer_agreement(bootstrap& bootstrap, const gpu::gpu& device,
                                    const device_peers& peers, const void* buffer, std::size_t bytes,
-                                   deadline until) {
+                                   deadline until)
+    : kind_(peers.handles.kind) {
+  // Descriptors do on one host, whatever the heap's own memory goes by.
+  constexpr auto descriptor = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  const auto sufficient =
+      static_cast<unsigned long long>(kind_ | (peers.handles.across_hosts ? 0 : descriptor));
   const auto all = agreed_gather(bootstrap, until, [&] {
     buffer_ = device_buffer::find(device, buffer, bytes, peers.unit);
     byte_writer out;
-    if (peers.processes && (buffer_.handle_types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) == 0)
+    if (peers.processes && (buffer_.handle_types & sufficient) == 0)
       throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                   "heddle_register: buffer {} of {} bytes: its memory was not made to be passed to "
-                  "other processes; give cuMemCreate requestedHandleTypes with "
-                  "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, or allocate it by heddle_malloc",
-                  buffer, bytes);
+                  "other processes as the heaps need it; give cuMemCreate requestedHandleTypes "
+                  "with CU_MEM_HANDLE_TYPE_{}, or allocate it by heddle_malloc",
+                  buffer, bytes, peers.handles.across_hosts ? "FABRIC" : "POSIX_FILE_DESCRIPTOR");
+    out.number(
+        static_cast<std::uint8_t>((buffer_.handle_types & static_cast<unsigned>(kind_)) != 0));
     for (const auto& part : buffer_.parts) out.number(std::uint64_t{part.bytes});
     return out.take();
   });
-  for (const auto& sizes : all) {
+  for (const auto& said : all) {
     auto& theirs = sizes_.emplace_back();
-    for (byte_reader in(sizes); !in.left().empty();)
+    byte_reader in(said);
+    if (in.number<std::uint8_t>() == 0) kind_ = descriptor;
+    while (!in.left().empty())
       theirs.push_back(static_cast<std::size_t>(in.number<std::uint64_t>()));
     rounds_ = std::max(rounds_, theirs.size());
   }

@@ -25,6 +25,8 @@ class buffer_agreement {
                    const void* buffer, std::size_t bytes, deadline until);
 
   [[nodiscard]] std::size_t rounds() const { return rounds_; }
+  /// In which all buffers go to other processes.
+  [[nodiscard]] CUmemAllocationHandleType kind() const { return kind_; }
   /// By PE, with the aliases at `offset`.
   [[nodiscard]] std::vector<heap_part> parts(std::size_t round, std::size_t offset) const;
   /// What this PE passes on; where it has no more parts, one that the others leave.
@@ -34,6 +36,7 @@ class buffer_agreement {
   device_buffer buffer_;
   std::vector<std::vector<std::size_t>> sizes_;  ///< by PE, of its parts
   std::size_t rounds_ = 0;
+  CUmemAllocationHandleType kind_;
 };
 
 }  // namespace heddle

@@ -24,7 +24,7 @@ device_heap_memory::device_heap_memory(bootstrap& bootstrap, const gpu::gpu& dev
       device_(device),
       timeout_(options.timeout),
       descriptors_(bootstrap),
-      peers_(device_peers::meet(bootstrap, device, descriptors_, options.until)),
+      peers_(device_peers::meet(bootstrap, device, descriptors_, options.handles, options.until)),
       exchange_(bootstrap, device.functions(), descriptors_, peers_.ranks) {
   const std::size_t own = round_up(options.stride, peers_.unit);
   const std::size_t stride = 2 * own;
@@ -44,7 +44,7 @@ device_heap_memory::device_heap_memory(bootstrap& bootstrap, const gpu::gpu& dev
 
 gpu::physical_memory device_heap_memory::make_memory(std::size_t bytes) const {
   const auto& driver = device_.functions();
-  const auto kind = device_.memory_kind();
+  const auto kind = device_.memory_kind(peers_.handles.kind);
   CUmemGenericAllocationHandle handle = 0;
   const CUresult made = driver.mem_create(&handle, bytes, &kind, 0);
   if (made == CUDA_ERROR_OUT_OF_MEMORY) {
@@ -74,13 +74,14 @@ void device_heap_memory::unmap(const std::vector<mapping>& mapped) noexcept {
 }
 
 void device_heap_memory::map_everywhere(const std::vector<heap_part>& parts,
+                                        CUmemAllocationHandleType kind,
                                         const std::function<const gpu::physical_memory&()>& mine,
                                         std::vector<mapping>& done, deadline until) {
   const int me = bootstrap_.rank();
   handle_exchange::shareable shared;
   agreed_step(bootstrap_, until, [&] {
     const auto& memory = mine();
-    if (peers_.processes) shared = exchange_.share(memory, device_.ordinal());
+    if (peers_.processes) shared = exchange_.share(memory, kind, device_.ordinal());
     map(me, parts[static_cast<std::size_t>(me)], memory, done);
   });
   agreed_step(bootstrap_, until, [&] {
@@ -102,7 +103,7 @@ void device_heap_memory::add_piece(std::size_t bytes, deadline until) {
   std::vector<mapping> done;
   try {
     map_everywhere(
-        std::vector<heap_part>(peers_.peers.size(), {size(), bytes}),
+        std::vector<heap_part>(peers_.peers.size(), {size(), bytes}), peers_.handles.kind,
         [&]() -> const gpu::physical_memory& { return memory = make_memory(bytes); }, done, until);
   } catch (...) {
     unmap(done);
@@ -141,7 +142,7 @@ void device_heap_memory::adopt(void* buffer, std::size_t bytes, std::byte* alias
   try {
     for (std::size_t round = 0; round < agreed.rounds(); ++round)
       map_everywhere(
-          agreed.parts(round, offset),
+          agreed.parts(round, offset), agreed.kind(),
           [&]() -> const gpu::physical_memory& { return agreed.mine(round); }, done, until);
   } catch (...) {
     unmap(done);

@@ -48,6 +48,7 @@ class device_heap_memory final : public heap_memory {
     std::size_t stride = 0;                      ///< rounded up to what the devices need
     deadline until;                              ///< of making it
     std::chrono::duration<double> timeout{300};  ///< of growing it
+    handle_options handles = {};                 ///< the same on all PEs
   };
 
   /// Collective over the bootstrap's ranks. The device outlives it.
@@ -71,6 +72,8 @@ class device_heap_memory final : public heap_memory {
   [[nodiscard]] const std::string& why_not_mapped(int pe) const {
     return peers_[pe].why_not_mapped;
   }
+  /// How memory goes to other processes.
+  [[nodiscard]] const handle_choice& handles() const { return peers_.handles; }
 
  private:
   /// What this PE has mapped of itself and of others.
@@ -83,7 +86,7 @@ class device_heap_memory final : public heap_memory {
   [[nodiscard]] gpu::physical_memory make_memory(std::size_t bytes) const;
   /// One step of all PEs: maps what `mine` gives, and what the others' gives them. `parts`: by PE.
   /// What has been mapped is added to `done`, also if it throws.
-  void map_everywhere(const std::vector<heap_part>& parts,
+  void map_everywhere(const std::vector<heap_part>& parts, CUmemAllocationHandleType kind,
                       const std::function<const gpu::physical_memory&()>& mine,
                       std::vector<mapping>& done, deadline until);
   void map(int pe, const heap_part& part, const gpu::physical_memory& memory,

@@ -8,6 +8,7 @@
 #include "bootstrap/bootstrap.hpp"
 #include "device/cuda/gpu.hpp"
 #include "symmetric_heap/descriptor_exchange.hpp"
+#include "symmetric_heap/handle_choice.hpp"
 
 namespace heddle {
 
@@ -24,15 +25,16 @@ struct device_peer {
 struct device_peers {
   std::vector<rank_process> ranks;  ///< by PE, as the others
   std::vector<device_peer> peers;
+  handle_choice handles;  ///< by which memory goes to other processes
   int num_slots = 0;
-  bool threads = false;           ///< whether another PE is a thread of this process
-  bool processes = false;         ///< whether another PE with a slot is not
-  std::vector<int> devices_here;  ///< of the PEs of this process
-  std::size_t unit = 0;           ///< the coarsest granularity of all devices
+  bool threads = false;    ///< whether another PE is a thread of this process
+  bool processes = false;  ///< whether another PE is not: the same on all PEs
+  std::size_t unit = 0;    ///< the coarsest granularity of all devices
 
   /// Tells every PE of this one's device and learns of theirs. Collective.
   static device_peers meet(bootstrap& bootstrap, const gpu::gpu& device,
-                           descriptor_exchange& exchange, deadline until);
+                           descriptor_exchange& exchange, const handle_options& options,
+                           deadline until);
 
   [[nodiscard]] const device_peer& operator[](int pe) const {
     return peers[static_cast<std::size_t>(pe)];

@@ -12,8 +12,8 @@
 
 namespace heddle {
 
-/// Passes GPU memory between the processes of a job: a file descriptor goes over sockets of one
-/// host.
+/// Passes GPU memory between the processes of a job: file descriptors over sockets of one host,
+/// fabric handles through the bootstrap.
 class handle_exchange {
  public:
   /// `ranks`: by PE.
@@ -22,11 +22,17 @@ class handle_exchange {
       : bootstrap_(bootstrap), driver_(driver), descriptors_(descriptors), ranks_(ranks) {}
 
   /// Memory in the form in which it goes to another process.
-  using shareable = unique_fd;
+  struct shareable {
+    CUmemAllocationHandleType kind = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    unique_fd descriptor;
+    CUmemFabricHandle fabric{};
+  };
 
-  [[nodiscard]] shareable share(const gpu::physical_memory& memory, int device) const;
-  /// Gives mine to the PEs of other processes and gets theirs: by PE. A PE that cannot pass
-  /// descriptors at all (ulimit -n) is lost to the job, and says why: others wait for it here.
+  [[nodiscard]] shareable share(const gpu::physical_memory& memory, CUmemAllocationHandleType kind,
+                                int device) const;
+  /// Gives mine to the PEs of other processes and gets theirs, by PE: of this host, or with fabric
+  /// handles of all. A PE that cannot pass descriptors at all (ulimit -n) is lost to the job, and
+  /// says why: others wait for it here.
   std::map<int, shareable> pass(const shareable& mine, deadline until);
   /// `of`: whose memory it is, for errors.
   [[nodiscard]] gpu::physical_memory take(const shareable& theirs, const std::string& of) const;

@@ -24,6 +24,10 @@ CUresult mem_create(CUmemGenericAllocationHandle* handle, std::size_t bytes,
   if (!is_granular(bytes) || flags != 0 || properties->type != CU_MEM_ALLOCATION_TYPE_PINNED ||
       (!of_host && (location.type != CU_MEM_LOCATION_TYPE_DEVICE || !is_device(location.id))))
     return CUDA_ERROR_INVALID_VALUE;
+  if ((properties->requestedHandleTypes & CU_MEM_HANDLE_TYPE_FABRIC) != 0) {
+    if (!now->layout.fabric_handles) return CUDA_ERROR_NOT_SUPPORTED;
+    if (!now->layout.imex_channel) return CUDA_ERROR_NOT_PERMITTED;
+  }
   auto* device = of_host ? nullptr : now->devices[static_cast<std::size_t>(location.id)].get();
   if (device && bytes > now->layout.memory - device->taken) return CUDA_ERROR_OUT_OF_MEMORY;
   const int ordinal = of_host ? -1 : location.id;
@@ -80,36 +84,59 @@ CUresult mem_get_allocation_properties(CUmemAllocationProp* properties,
       static_cast<CUmemAllocationHandleType>(found->second.memory->exports);
   return CUDA_SUCCESS;
 }
+/// What a fabric handle holds here.
+struct fabric_name {
+  pid_t process;
+  int descriptor;
+};
+
 CUresult mem_export_to_shareable_handle(void* to, CUmemGenericAllocationHandle handle,
                                         CUmemAllocationHandleType type, unsigned long long flags) {
   call entered("cuMemExportToShareableHandle");
   if (entered.result != CUDA_SUCCESS) return entered.result;
   const auto found = now->handles.find(handle);
-  if (found == now->handles.end() || flags != 0 ||
-      type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
-      (found->second.memory->exports & type) == 0)
+  if (found == now->handles.end() || flags != 0 || (found->second.memory->exports & type) == 0)
     return CUDA_ERROR_INVALID_VALUE;
-  const int descriptor = ::dup(found->second.memory->file.get());
+  const int file = found->second.memory->file.get();
+  if (type == CU_MEM_HANDLE_TYPE_FABRIC) {
+    const fabric_name name{::getpid(), file};
+    std::memcpy(to, &name, sizeof name);
+    return CUDA_SUCCESS;
+  }
+  const int descriptor = ::dup(file);
   if (descriptor < 0) return CUDA_ERROR_OPERATING_SYSTEM;
   *static_cast<int*>(to) = descriptor;
   return CUDA_SUCCESS;
 }
+
+/// A descriptor of its own for what a handle names.
+unique_fd open_handle(const void* from, CUmemAllocationHandleType type) {
+  if (type == CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR)
+    return unique_fd(::dup(static_cast<int>(reinterpret_cast<std::uintptr_t>(from))));
+  fabric_name name{};
+  std::memcpy(&name, from, sizeof name);
+  return unique_fd(::open(fmt::format("/proc/{}/fd/{}", name.process, name.descriptor).c_str(),
+                          O_RDWR | O_CLOEXEC));
+}
+
 CUresult mem_import_from_shareable_handle(CUmemGenericAllocationHandle* handle, void* from,
                                           CUmemAllocationHandleType type) {
   call entered("cuMemImportFromShareableHandle");
   if (entered.result != CUDA_SUCCESS) return entered.result;
-  const int descriptor = static_cast<int>(reinterpret_cast<std::uintptr_t>(from));
+  const bool fabric = type == CU_MEM_HANDLE_TYPE_FABRIC;
+  if (fabric && !now->layout.imex_channel) return CUDA_ERROR_NOT_PERMITTED;
+  if (!fabric && type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) return CUDA_ERROR_NOT_SUPPORTED;
+  auto file = open_handle(from, type);
   char name[128] = {};
-  const auto link = fmt::format("/proc/self/fd/{}", descriptor);
+  const auto link = fmt::format("/proc/self/fd/{}", file.get());
   int device = -1;
-  struct stat file {};
-  if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
-      ::readlink(link.c_str(), name, sizeof name - 1) < 0 ||
+  struct stat status {};
+  if (::readlink(link.c_str(), name, sizeof name - 1) < 0 ||
       std::sscanf(name, "/memfd:host-gpu-%d", &device) != 1 || !is_device(device) ||
-      ::fstat(descriptor, &file) != 0)
+      ::fstat(file.get(), &status) != 0)
     return CUDA_ERROR_INVALID_VALUE;
   auto imported = std::make_shared<allocation>(
-      unique_fd(::dup(descriptor)), static_cast<std::size_t>(file.st_size), device, nullptr);
+      std::move(file), static_cast<std::size_t>(status.st_size), device, nullptr);
   imported->exports = type;
   *handle = now->next_handle++;
   now->handles[*handle].memory = std::move(imported);

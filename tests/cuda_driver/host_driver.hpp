@@ -12,6 +12,8 @@
 /// A CUDA driver over host memory, so that the host side of the CUDA device is tested without a
 /// GPU: allocations are memory files, which processes pass to each other as they pass CUDA's.
 ///
+/// Fabric handles name the file of a process; only processes of this machine can take them.
+///
 /// It keeps CUDA's rules: granularity; map before access, and access for each device by itself;
 /// peers that cannot reach each other; ranges that must be mapped, unmapped and freed as they were
 /// made; an allocation lives as long as a handle or a mapping of it; out of memory; a context must
@@ -28,6 +30,8 @@ struct machine {
   int multiprocessors = 4;
   int blocks_on_each = 2;                    ///< of any kernel, whatever its threads
   std::set<std::pair<int, int>> apart = {};  ///< pairs (from, to) of devices without peer access
+  bool fabric_handles = false;               ///< its devices have them
+  bool imex_channel = true;                  ///< which a process needs to make and take them
 };
 
 /// A fresh driver of that machine, started; forgets all that the one before had.

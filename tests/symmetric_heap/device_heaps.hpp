@@ -31,13 +31,17 @@ inline void expect(bool condition, const std::string& what) {
 
 /// One PE's heap on a device of the driver, and what a user of the CUDA runtime would do with it.
 struct device_heap {
-  device_heap(bootstrap& self, const gpu::driver& driver, int ordinal)
+  device_heap(bootstrap& self, const gpu::driver& driver, int ordinal,
+              const handle_options& handles = {})
       : device(driver, ordinal),
-        heap(self, small, [&](auto& bootstrap, auto bytes, auto stride, auto until) {
-          auto made = std::make_unique<device_heap_memory>(
-              bootstrap, device,
-              device_heap_memory::options{
-                  .bytes = bytes, .stride = stride, .until = until, .timeout = 20s});
+        heap(self, small, [&, handles](auto& bootstrap, auto bytes, auto stride, auto until) {
+          auto made =
+              std::make_unique<device_heap_memory>(bootstrap, device,
+                                                   device_heap_memory::options{.bytes = bytes,
+                                                                               .stride = stride,
+                                                                               .until = until,
+                                                                               .timeout = 20s,
+                                                                               .handles = handles});
           memory = made.get();
           return made;
         }) {}
