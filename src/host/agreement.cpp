@@ -26,6 +26,7 @@ ordered_json what_must_agree(const environment& settings) {
           {"HEDDLE_MAX_TEAMS", settings.max_teams},
           {"HEDDLE_EPOCH_BITS", settings.epoch_bits},
           {"HEDDLE_FABRIC_HANDLES", settings.fabric_handles},
+          {"HEDDLE_MULTICAST", settings.multicast ? 1 : 0},
           {"HEDDLE_ALGO", settings.algo},
           {"HEDDLE_PROTO", settings.proto},
           {"HEDDLE_CHANNELS", settings.channels},

@@ -21,6 +21,7 @@ class cuda_pe_device final : public pe_device {
         timeout_(settings.timeout),
         // Teams also meet in host memory, which other hosts do not reach.
         handles_{.fabric = settings.fabric_handles == "auto", .across_hosts = false},
+        multicast_(settings.multicast),
         executor_(exec::create_cuda_device(gpu_, pes)),
         own_stream_(executor_->create_stream()) {}
   ~cuda_pe_device() override {
@@ -36,7 +37,8 @@ class cuda_pe_device final : public pe_device {
                                       .stride = stride,
                                       .until = until,
                                       .timeout = std::chrono::duration<double>(timeout_),
-                                      .handles = handles_});
+                                      .handles = handles_,
+                                      .multicast = multicast_});
     };
   }
 
@@ -62,6 +64,7 @@ class cuda_pe_device final : public pe_device {
   const std::shared_ptr<const gpu::gpu> gpu_;
   const double timeout_;
   const handle_options handles_;
+  const bool multicast_;
   const std::unique_ptr<exec::device> executor_;
   const std::unique_ptr<exec::stream> own_stream_;
   std::vector<void*> shared_;

@@ -154,6 +154,10 @@ const std::vector<variable>& variables() {
        text(&environment::job_secret)},
       {"HEDDLE_MAX_TEAMS", "64", "Teams that a PE can be in at one time, world and node included",
        integer(&environment::max_teams, 2, 64)},
+      {"HEDDLE_MULTICAST", "0",
+       "1: map heaps in GPU memory for multicast too, where every PE has a device of its own that "
+       "can (NVLink SHARP); the switch reduces in an order of its own",
+       flag(&environment::multicast)},
       {"HEDDLE_PROTO", "", "Protocol of collectives: simple or ll; empty: chosen by size",
        one_of(&environment::proto, {"", "simple", "ll"})},
       {"HEDDLE_RENDEZVOUS_PORT", "0",

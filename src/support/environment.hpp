@@ -22,6 +22,7 @@ struct environment {
   std::size_t heap_size =
       0;                    ///< HEDDLE_HEAP_SIZE: bytes reserved per PE; 0 until init settles auto
   std::string device;       ///< HEDDLE_DEVICE: host, cuda or cuda:N
+  bool multicast = false;   ///< HEDDLE_MULTICAST: use the NVLink switch's multicast
   int max_teams = 0;        ///< HEDDLE_MAX_TEAMS: teams alive at one time
   std::string job_secret;   ///< HEDDLE_JOB_SECRET: shared by PEs that torchrun's variables start
   int rendezvous_port = 0;  ///< HEDDLE_RENDEZVOUS_PORT: 0: MASTER_PORT + 1

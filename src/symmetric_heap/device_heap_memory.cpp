@@ -25,13 +25,18 @@ device_heap_memory::device_heap_memory(bootstrap& bootstrap, const gpu::gpu& dev
       timeout_(options.timeout),
       descriptors_(bootstrap),
       peers_(device_peers::meet(bootstrap, device, descriptors_, options.handles, options.until)),
-      exchange_(bootstrap, device.functions(), descriptors_, peers_.ranks) {
-  const std::size_t own = round_up(options.stride, peers_.unit);
+      exchange_(bootstrap, device.functions(), descriptors_, peers_.ranks),
+      multicast_(bootstrap, device, peers_, options.multicast, growth, options.until),
+      unit_(std::max(peers_.unit, multicast_.unit())) {
+  const std::size_t own = round_up(options.stride, unit_);
   const std::size_t stride = 2 * own;
   const auto& driver = device_.functions();
-  arena_ = peers_.threads ? device_arena::shared_by_threads(
-                                driver, std::string(bootstrap_.job_id()), peers_.num_slots, stride)
-                          : std::make_shared<device_arena>(driver, peers_.num_slots, stride);
+  // The multicast addresses are one slot more.
+  const int slots_of_arena = peers_.num_slots + (multicast_.extends() ? 1 : 0);
+  arena_ = peers_.threads
+               ? device_arena::shared_by_threads(driver, std::string(bootstrap_.job_id()),
+                                                 slots_of_arena, stride, unit_)
+               : std::make_shared<device_arena>(driver, slots_of_arena, stride, unit_);
   auto slots = peers_.mapped_slots();
   log::info(log::subsystem::heap, "{} of {} heaps mapped, on GPUs, {} each at most",
             std::count_if(slots.begin(), slots.end(), [](int slot) { return slot >= 0; }),
@@ -98,13 +103,14 @@ void device_heap_memory::map_everywhere(const std::vector<heap_part>& parts,
 }
 
 void device_heap_memory::add_piece(std::size_t bytes, deadline until) {
-  bytes = round_up(bytes, peers_.unit);
+  bytes = round_up(bytes, unit_);
   gpu::physical_memory memory;
   std::vector<mapping> done;
   try {
     map_everywhere(
         std::vector<heap_part>(peers_.peers.size(), {size(), bytes}), peers_.handles.kind,
         [&]() -> const gpu::physical_memory& { return memory = make_memory(bytes); }, done, until);
+    if (multicast_.extends()) multicast_.add(exchange_, *arena_, bytes, memory, until);
   } catch (...) {
     unmap(done);
     throw;
@@ -115,7 +121,7 @@ void device_heap_memory::add_piece(std::size_t bytes, deadline until) {
 void device_heap_memory::grow_to(std::size_t bytes) {
   if (bytes <= size()) return;
   const std::size_t most = registration_range().first - size();
-  add_piece(std::min(round_up(bytes - size(), std::max(growth, peers_.unit)), most),
+  add_piece(std::min(round_up(bytes - size(), std::max(growth, unit_)), most),
             deadline::after(timeout_));
 }
 

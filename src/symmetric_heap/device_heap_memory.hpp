@@ -18,6 +18,7 @@
 #include "symmetric_heap/device_peers.hpp"
 #include "symmetric_heap/handle_exchange.hpp"
 #include "symmetric_heap/heap_memory.hpp"
+#include "symmetric_heap/multicast_range.hpp"
 
 namespace heddle {
 
@@ -49,6 +50,7 @@ class device_heap_memory final : public heap_memory {
     deadline until;                              ///< of making it
     std::chrono::duration<double> timeout{300};  ///< of growing it
     handle_options handles = {};                 ///< the same on all PEs
+    bool multicast = false;                      ///< use it where all PEs can
   };
 
   /// Collective over the bootstrap's ranks. The device outlives it.
@@ -57,6 +59,15 @@ class device_heap_memory final : public heap_memory {
   void zero(std::byte* at, std::size_t bytes, std::size_t known) override;
   void empty(std::byte* at, std::size_t bytes) override;
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override;
+
+  [[nodiscard]] std::string why_not_mapped(int pe) const override {
+    return peers_[pe].why_not_mapped;
+  }
+  [[nodiscard]] std::byte* multicast_base() const override {
+    return multicast_.size() == 0 ? nullptr : arena_->slot(peers_.num_slots);
+  }
+  [[nodiscard]] std::size_t multicast_size() const override { return multicast_.size(); }
+  [[nodiscard]] std::string why_no_multicast() const override { return multicast_.why_not(); }
 
   [[nodiscard]] std::size_t registration_unit() const override { return peers_.unit; }
   [[nodiscard]] std::pair<std::size_t, std::size_t> registration_range() const override {
@@ -68,10 +79,6 @@ class device_heap_memory final : public heap_memory {
   void give_back(void*, std::size_t, const std::byte*) override {}
   void vacate(const std::byte* alias) override;
 
-  /// Why `pe` is not mapped, if it is not.
-  [[nodiscard]] const std::string& why_not_mapped(int pe) const {
-    return peers_[pe].why_not_mapped;
-  }
   /// How memory goes to other processes.
   [[nodiscard]] const handle_choice& handles() const { return peers_.handles; }
 
@@ -99,6 +106,8 @@ class device_heap_memory final : public heap_memory {
   descriptor_exchange descriptors_;
   const device_peers peers_;
   handle_exchange exchange_;
+  multicast_range multicast_;
+  const std::size_t unit_;  ///< of pieces
   std::shared_ptr<device_arena> arena_;
   std::map<const std::byte*, std::vector<mapping>> adopted_;  ///< by alias
 };

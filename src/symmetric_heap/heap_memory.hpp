@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,19 @@ class heap_memory {
   /// Grows to at least `bytes` (at most the stride). All PEs call alike. Throws
   /// HEDDLE_ERROR_OUT_OF_MEMORY if there is not so much, and then nothing has changed.
   virtual void grow_to(std::size_t bytes) = 0;
+
+  /// Why there is no slot for a PE's heap here; nothing for those that are mapped.
+  [[nodiscard]] virtual std::string why_not_mapped(int pe) const = 0;
+
+  /// Where the multimem instructions of a GPU reach one offset of the heaps of all PEs: at this
+  /// address plus the offset, if all of the object is below multicast_size(). Null where there is
+  /// no multicast. The buffers that are registered are not in it.
+  [[nodiscard]] virtual std::byte* multicast_base() const { return nullptr; }
+  [[nodiscard]] virtual std::size_t multicast_size() const { return 0; }
+  /// Why there is none, or none for more of the heap; the same on all PEs.
+  [[nodiscard]] virtual std::string why_no_multicast() const {
+    return "heaps in host memory have none";
+  }
 
   /// Makes bytes of this PE's heap zero that were there at size `known`; what grew since is new.
   virtual void zero(std::byte* at, std::size_t bytes, std::size_t known) = 0;

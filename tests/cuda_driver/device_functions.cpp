@@ -57,7 +57,7 @@ CUresult device_get_uuid(CUuuid* uuid, CUdevice device) {
   std::snprintf(uuid->bytes, sizeof uuid->bytes, "host-gpu-%d", device);
   return CUDA_SUCCESS;
 }
-CUresult device_get_attribute(int* value, CUdevice_attribute attribute, CUdevice) {
+CUresult device_get_attribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   call entered("cuDeviceGetAttribute");
   if (entered.result != CUDA_SUCCESS) return entered.result;
   switch (attribute) {
@@ -66,6 +66,8 @@ CUresult device_get_attribute(int* value, CUdevice_attribute attribute, CUdevice
       return *value = now->layout.maps_memory ? 1 : 0, CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED:
       return *value = now->layout.fabric_handles ? 1 : 0, CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED:
+      return *value = now->layout.multicast.contains(device) ? 1 : 0, CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
       return *value = 1, CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:

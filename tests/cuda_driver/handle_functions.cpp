@@ -131,12 +131,18 @@ CUresult mem_import_from_shareable_handle(CUmemGenericAllocationHandle* handle, 
   const auto link = fmt::format("/proc/self/fd/{}", file.get());
   int device = -1;
   struct stat status {};
-  if (::readlink(link.c_str(), name, sizeof name - 1) < 0 ||
-      std::sscanf(name, "/memfd:host-gpu-%d", &device) != 1 || !is_device(device) ||
-      ::fstat(file.get(), &status) != 0)
+  if (::readlink(link.c_str(), name, sizeof name - 1) < 0 || ::fstat(file.get(), &status) != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  const bool multicast = std::strncmp(name, "/memfd:host-multicast", 21) == 0;
+  if (!multicast && (std::sscanf(name, "/memfd:host-gpu-%d", &device) != 1 || !is_device(device)))
     return CUDA_ERROR_INVALID_VALUE;
   auto imported = std::make_shared<allocation>(
       std::move(file), static_cast<std::size_t>(status.st_size), device, nullptr);
+  if (multicast) {
+    imported->multicast = open_multicast(*imported);
+    if (!imported->multicast) return CUDA_ERROR_OUT_OF_MEMORY;
+    imported->bytes = imported->multicast->bytes;
+  }
   imported->exports = type;
   *handle = now->next_handle++;
   now->handles[*handle].memory = std::move(imported);

@@ -20,6 +20,7 @@ const driver& start(const machine& machine) {
     add_device_functions(filled);
     add_handle_functions(filled);
     add_memory_functions(filled);
+    add_multicast_functions(filled);
     add_stream_functions(filled);
     return filled;
   }();

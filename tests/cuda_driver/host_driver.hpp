@@ -17,9 +17,10 @@
 /// It keeps CUDA's rules: granularity; map before access, and access for each device by itself;
 /// peers that cannot reach each other; ranges that must be mapped, unmapped and freed as they were
 /// made; an allocation lives as long as a handle or a mapping of it; out of memory; a context must
-/// be current. The processor cannot touch device memory, so that code that tries to crashes here as
-/// it does beside a GPU. Work of a stream is done when the call that enqueues
-/// it returns. It runs no kernels and pretends nothing about them: a launch fails.
+/// be current; a multicast object is bound and mapped after all its devices were added, each once.
+/// The processor cannot touch device memory, so that code that tries to crashes here as it does
+/// beside a GPU. Work of a stream is done when the call that enqueues it returns. It runs no
+/// kernels and pretends nothing about them: a launch fails.
 namespace heddle::gpu::host_driver {
 
 struct machine {
@@ -32,6 +33,9 @@ struct machine {
   std::set<std::pair<int, int>> apart = {};  ///< pairs (from, to) of devices without peer access
   bool fabric_handles = false;               ///< its devices have them
   bool imex_channel = true;                  ///< which a process needs to make and take them
+  std::set<int> multicast = {};              ///< devices that have it
+  std::size_t multicast_granularity = std::size_t{2} << 20;
+  std::size_t multicast_recommended_granularity = std::size_t{2} << 20;
 };
 
 /// A fresh driver of that machine, started; forgets all that the one before had.
@@ -39,6 +43,11 @@ const driver& start(const machine& machine);
 
 /// The call after `skip` further ones of that function (by CUDA's name) fails with `result`.
 void fail(const std::string& function, CUresult result, int skip = 0);
+
+/// Stores as the multimem instructions of that device would, at an address that a multicast object
+/// is mapped at: into the memory of every device that is bound there. The number of those; 0 also
+/// if the device may not.
+int multimem_store(CUdeviceptr at, const void* from, std::size_t bytes, int device);
 
 /// Whether streams are being captured into a graph.
 void capture(bool on);

@@ -71,6 +71,12 @@ CUresult mem_map(CUdeviceptr start, std::size_t bytes, std::size_t offset,
       start % now->layout.granularity != 0 || bytes > found->second.memory->bytes ||
       !is_reserved(start, bytes))
     return CUDA_ERROR_INVALID_VALUE;
+  if (const auto* object = found->second.memory->multicast) {
+    if (!object->complete()) return CUDA_ERROR_ILLEGAL_STATE;
+    if (start % now->layout.multicast_granularity != 0 ||
+        bytes % now->layout.multicast_granularity != 0)
+      return CUDA_ERROR_INVALID_VALUE;
+  }
   const auto after = now->mappings.lower_bound(start);
   if (after != now->mappings.end() && after->first < start + bytes) return CUDA_ERROR_INVALID_VALUE;
   if (after != now->mappings.begin() &&

@@ -32,19 +32,21 @@ inline void expect(bool condition, const std::string& what) {
 /// One PE's heap on a device of the driver, and what a user of the CUDA runtime would do with it.
 struct device_heap {
   device_heap(bootstrap& self, const gpu::driver& driver, int ordinal,
-              const handle_options& handles = {})
+              const handle_options& handles = {}, bool multicast = false)
       : device(driver, ordinal),
-        heap(self, small, [&, handles](auto& bootstrap, auto bytes, auto stride, auto until) {
-          auto made =
-              std::make_unique<device_heap_memory>(bootstrap, device,
-                                                   device_heap_memory::options{.bytes = bytes,
-                                                                               .stride = stride,
-                                                                               .until = until,
-                                                                               .timeout = 20s,
-                                                                               .handles = handles});
-          memory = made.get();
-          return made;
-        }) {}
+        heap(self, small,
+             [&, handles, multicast](auto& bootstrap, auto bytes, auto stride, auto until) {
+               auto made = std::make_unique<device_heap_memory>(
+                   bootstrap, device,
+                   device_heap_memory::options{.bytes = bytes,
+                                               .stride = stride,
+                                               .until = until,
+                                               .timeout = 20s,
+                                               .handles = handles,
+                                               .multicast = multicast});
+               memory = made.get();
+               return made;
+             }) {}
 
   template <class T>
   T read(const void* from) const {

@@ -47,6 +47,10 @@ struct driver {
   decltype(&::cuMemGetAllocationPropertiesFromHandle) mem_get_allocation_properties = nullptr;
   decltype(&::cuMemGetAddressRange) mem_get_address_range = nullptr;
   decltype(&::cuPointerGetAttribute) pointer_get_attribute = nullptr;
+  decltype(&::cuMulticastCreate) multicast_create = nullptr;
+  decltype(&::cuMulticastAddDevice) multicast_add_device = nullptr;
+  decltype(&::cuMulticastBindMem) multicast_bind_mem = nullptr;
+  decltype(&::cuMulticastGetGranularity) multicast_get_granularity = nullptr;
   decltype(&::cuMemHostRegister) mem_host_register = nullptr;
   decltype(&::cuMemHostUnregister) mem_host_unregister = nullptr;
 
