@@ -183,6 +183,32 @@ TEST_CASE("host calls take either address of a registered GPU buffer") {
   CHECK(host_driver::in_use() == host_driver::usage{});
 }
 
+TEST_CASE("multicast is there if it is asked for, and the description of the job says so") {
+  use_machine({.devices = 2, .multicast = {0, 1}}, "cuda");
+  const auto describe = [](runtime& self) {
+    char* text = nullptr;
+    expect(heddle_info_json(self.handle(), &text) == HEDDLE_SUCCESS, "a description");
+    const std::string json(text);
+    heddle_string_free(text);
+    return json;
+  };
+  run_as_threads(2, [&](runtime& self) {
+    const auto json = describe(self);
+    expect(json.find("\"multicast_bytes\": 0") != std::string::npos &&
+               json.find("HEDDLE_MULTICAST is 0") != std::string::npos,
+           json);
+  });
+  ::setenv("HEDDLE_MULTICAST", "1", 1);
+  run_as_threads(2, [&](runtime& self) {
+    const auto json = describe(self);
+    expect(json.find("\"multicast_bytes\": 0") == std::string::npos &&
+               json.find("\"why_no_multicast\": \"\"") != std::string::npos,
+           json);
+  });
+  ::unsetenv("HEDDLE_MULTICAST");
+  CHECK(host_driver::in_use() == host_driver::usage{});
+}
+
 TEST_CASE("a PE that ends alone leaves the others what they have mapped, and is named") {
   use_machine({.memory = std::size_t{4} << 30}, "cuda");
   std::barrier all_threads(3);

@@ -240,6 +240,19 @@ TEST_CASE("a buffer without a fabric handle goes as a descriptor between process
         }) == 0);
 }
 
+TEST_CASE("buffers that have no type of handle in common are refused on all PEs") {
+  const auto& driver = host_driver::start({.fabric_handles = true});
+  CHECK(failed_heaps(2, driver, {}, nothing, [](bootstrap& self, device_heap& mine) {
+          const program_buffer buffer(mine.device, {2 * mebibyte},
+                                      self.rank() == 1 ? CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR
+                                                       : CU_MEM_HANDLE_TYPE_FABRIC);
+          const auto message = message_of([&] { mine.heap.register_buffer(buffer.data(), 100); },
+                                          HEDDLE_ERROR_INVALID_ARGUMENT);
+          expect(message.find("by one type of handle") != std::string::npos, message);
+          write_to_mapped(self, mine);
+        }) == 0);
+}
+
 TEST_CASE("without NVIDIA's management library it is told that there is none") {
   std::string why_not;
   if (!gpu::find_nvlink_domain({}, why_not)) CHECK(why_not.find("NV") != std::string::npos);
