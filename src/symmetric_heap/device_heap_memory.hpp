@@ -28,7 +28,7 @@ namespace heddle {
 ///     makes a piece of its device's memory,
 ///       maps it into its own slot
 ///     tells whether it could         (all_gather)  one could not: all give the piece back
-///     passes it to the processes of its host,
+///     passes it to the other processes,
 ///       maps theirs into their slots
 ///     tells whether it could         (all_gather)  one could not: all give all pieces back
 ///
