@@ -270,7 +270,15 @@ HEDDLE_API heddle_status_t heddle_sync(heddle_team_t team);
 
 /// An ordered queue with a thread of its own (host device).
 HEDDLE_API heddle_status_t heddle_stream_create(heddle_runtime_t runtime, heddle_stream_t* stream);
-/// Waits for the work that is queued, then destroys.
+/// A handle for a stream of the program's own, a CUstream or cudaStream_t of this PE's device,
+/// which must outlive it (NULL: CUDA's default stream, which waits for all blocking streams of the
+/// process and should not be used by PEs that are threads). Destroying the handle leaves it as it
+/// is. While such a stream is captured into a CUDA graph, every call that takes a stream is
+/// captured, and may be replayed as often as all PEs replay it alike; see docs/running.md.
+/// HEDDLE_ERROR_NOT_SUPPORTED on the host device.
+HEDDLE_API heddle_status_t heddle_stream_from_cuda(heddle_runtime_t runtime, void* cuda_stream,
+                                                   heddle_stream_t* stream);
+/// Waits for the work that is queued, if it is not captured, then destroys.
 HEDDLE_API heddle_status_t heddle_stream_destroy(heddle_stream_t stream);
 /// Waits for the work queued so far and returns its first error.
 HEDDLE_API heddle_status_t heddle_stream_synchronize(heddle_runtime_t runtime,

@@ -86,6 +86,12 @@ class runtime {
     detail::check(heddle_stream_create(handle(), &created));
     return stream(handle(), created);
   }
+  /// A cudaStream_t of the program as a stream; see heddle_stream_from_cuda.
+  [[nodiscard]] stream stream_from_cuda(void* cuda_stream) const {
+    heddle_stream_t borrowed;
+    detail::check(heddle_stream_from_cuda(handle(), cuda_stream, &borrowed));
+    return stream(handle(), borrowed);
+  }
   [[nodiscard]] event create_event() const {
     heddle_event_t created;
     detail::check(heddle_event_create(handle(), &created));

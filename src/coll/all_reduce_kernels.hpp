@@ -9,12 +9,16 @@
 #include <heddle/device/coll/all_reduce_tree.hpp>
 #include <heddle/device/coll/all_reduce_two_shot.hpp>
 
+#include <vector>
+
 #include "coll/plan.hpp"
 
 namespace heddle {
 
 /// The kernel of a plan for an element type and a reduction: takes all_reduce_args.
 heddle_kernel_t all_reduce_kernel(const plan& plan, heddle_type_t type, heddle_op_t op);
+/// The kernels of all plans, types and reductions.
+std::vector<heddle_kernel_t> every_all_reduce_kernel();
 
 /// How a host compiler's kernels are started: by a function for one thread of a block.
 struct host_form {
@@ -53,6 +57,7 @@ struct all_reduce_body {
     if constexpr (Algorithm == algorithm::one_shot)
       all_reduce_one_shot<Protocol, T, Op>(block, args);
     if constexpr (Algorithm == algorithm::two_shot) all_reduce_two_shot<T, Op>(block, args);
+    if constexpr (Algorithm == algorithm::multicast) all_reduce_two_shot<T, Op, true>(block, args);
     if constexpr (Algorithm == algorithm::ring) all_reduce_ring<Protocol, T, Op>(block, args);
     if constexpr (Algorithm == algorithm::tree) all_reduce_tree<Protocol, T, Op>(block, args);
   }
@@ -65,6 +70,8 @@ typename Form::type find_all_reduce(algorithm algo) {
       return Form::template of<all_reduce_body<T, Op, Protocol, algorithm::one_shot>>();
     case algorithm::two_shot:
       return Form::template of<all_reduce_body<T, Op, protocol::simple, algorithm::two_shot>>();
+    case algorithm::multicast:
+      return Form::template of<all_reduce_body<T, Op, protocol::simple, algorithm::multicast>>();
     case algorithm::ring:
       return Form::template of<all_reduce_body<T, Op, Protocol, algorithm::ring>>();
     case algorithm::tree:

@@ -13,61 +13,89 @@ namespace heddle {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> algorithm_names = {"one_shot", "two_shot", "ring",
-                                                             "tree"};
+constexpr std::array<std::string_view, 5> algorithm_names = {"one_shot", "two_shot", "ring", "tree",
+                                                             "multicast"};
 constexpr std::array<std::string_view, 2> protocol_names = {"simple", "ll"};
 
-/// Up to where the words of LL, which need no flag of their own but cost twice the bytes and an
-/// atomic store each, are quicker than a copy and a flag.
-constexpr std::size_t ll_limit = 32;
-/// Up to where one hop with all the bytes is quicker than two with their n-th parts.
-constexpr std::size_t one_shot_limit = 1024;
-/// Up to where a tree's 2 log n hops are quicker than a ring's 2 n with n-th parts.
-constexpr std::size_t tree_limit = 262'144;
-/// Up to where a link's LL words are quicker than a slot and a flag.
-constexpr std::size_t link_ll_limit = 1024;
+/// Up to how many bytes a choice holds.
+struct limits {
+  /// The words of one-shot LL, which need no flag of their own but cost twice the bytes, are
+  /// quicker than a copy and a flag.
+  std::size_t ll;
+  /// One hop with all the bytes is quicker than two with their n-th parts: over all other PEs.
+  std::size_t one_shot;
+  /// A tree's 2 log n hops are quicker than a ring's 2 n with n-th parts.
+  std::size_t tree;
+  /// A link's LL words are quicker than a slot and a flag.
+  std::size_t link_ll;
+};
+/// Measured (docs/performance.md). On the host each LL word is an atomic store of its own.
+constexpr limits host_limits = {.ll = 32, .one_shot = 1024, .tree = 262'144, .link_ll = 1024};
+/// Reckoned, not measured yet: a fence and a flag cost 1 to 2 us where NVLink moves 400 kB in 1 us,
+/// so LL pays for 64 KiB, and one-shot for as many bytes as cross in the time of two-shot's second
+/// barrier.
+constexpr limits cuda_limits = {
+    .ll = 65'536, .one_shot = 524'288, .tree = 1'048'576, .link_ll = 65'536};
+
+const limits& limits_of(const plan_question& question) {
+  return question.on_cuda ? cuda_limits : host_limits;
+}
 
 bool direct(const plan_question& question) {
-  return question.all_mapped && question.n_pes <= channel_scratch::max_one_shot_pes;
+  return question.all_mapped && question.n_pes <= channel_scratch::max_direct_pes;
 }
 
 algorithm best_algorithm(const plan_question& question) {
+  const auto& up_to = limits_of(question);
   if (direct(question)) {
     if (question.n_pes == 1) return algorithm::one_shot;
     // All inputs go to all: the bytes that a PE takes in grow with the number of PEs.
-    const auto limit = one_shot_limit / static_cast<std::size_t>(question.n_pes - 1);
-    return question.bytes <= limit ? algorithm::one_shot : algorithm::two_shot;
+    const auto limit = up_to.one_shot / static_cast<std::size_t>(question.n_pes - 1);
+    if (question.bytes <= limit) return algorithm::one_shot;
+    // Between two PEs a switch has nothing to combine that one of them would not.
+    return question.has_multicast && question.n_pes > 2 ? algorithm::multicast
+                                                        : algorithm::two_shot;
   }
-  return question.bytes <= tree_limit ? algorithm::tree : algorithm::ring;
+  return question.bytes <= up_to.tree ? algorithm::tree : algorithm::ring;
 }
 
 protocol best_protocol(algorithm algo, const plan_question& question) {
   if (question.n_pes == 1) return protocol::simple;
+  const auto& up_to = limits_of(question);
   switch (algo) {
     case algorithm::one_shot:
-      return question.bytes <= ll_limit ? protocol::ll : protocol::simple;
+      return question.bytes <= up_to.ll ? protocol::ll : protocol::simple;
     case algorithm::two_shot:
+    case algorithm::multicast:
       return protocol::simple;
     case algorithm::ring:
     case algorithm::tree:
-      return question.bytes <= link_ll_limit ? protocol::ll : protocol::simple;
+      return question.bytes <= up_to.link_ll ? protocol::ll : protocol::simple;
   }
   return protocol::simple;
 }
 
-/// On the host a channel is a thread: more of them than idle cores only take turns. On CUDA it is a
-/// block, which needs about this much to be worth its start.
-int usual_channels(const plan_question& question) {
-  constexpr std::size_t bytes_of_block = std::size_t{16} << 10;
-  if (!question.on_cuda) return 1;
-  return static_cast<int>(std::clamp(question.bytes / bytes_of_block, std::size_t{1},
-                                     static_cast<std::size_t>(channel_scratch::max_channels)));
+int most_channels(algorithm algo) {
+  return is_two_shot(algo) ? channel_scratch::max_channels : channel_scratch::max_slot_channels;
 }
 
-int usual_threads(const plan_question& question) {
-  constexpr std::size_t bytes_of_thread = 16;
+/// On the host a channel is a thread: more of them than idle cores only take turns. On CUDA it is a
+/// block: one for each multiprocessor moves all that memory can, and a block is worth its start
+/// where each of its threads has something to do.
+int usual_channels(const plan& plan, const plan_question& question) {
   if (!question.on_cuda) return 1;
-  const std::size_t each = question.bytes / static_cast<std::size_t>(usual_channels(question));
+  const std::size_t bytes_of_block =
+      plan.proto == protocol::simple ? std::size_t{16} << 10 : channel_scratch::ll_capacity;
+  const auto most = std::min(most_channels(plan.algo), std::max(question.max_blocks, 1));
+  return static_cast<int>(std::clamp((question.bytes + bytes_of_block - 1) / bytes_of_block,
+                                     std::size_t{1}, static_cast<std::size_t>(most)));
+}
+
+/// A thread moves 16 bytes at a time, or an LL word.
+int usual_threads(const plan& plan, const plan_question& question) {
+  if (!question.on_cuda) return 1;
+  const std::size_t bytes_of_thread = plan.proto == protocol::simple ? 16 : 8;
+  const std::size_t each = question.bytes / static_cast<std::size_t>(plan.channels);
   const std::size_t warps = (each / bytes_of_thread + 31) / 32;
   return static_cast<int>(
       std::clamp(warps * 32, std::size_t{32}, static_cast<std::size_t>(most_cuda_threads)));
@@ -89,40 +117,52 @@ std::optional<int> index_of(const Names& names, std::string_view variable, std::
 plan choose_all_reduce(const plan_question& question) {
   plan plan;
   plan.algo = question.forced_algorithm.value_or(best_algorithm(question));
-  if ((plan.algo == algorithm::one_shot || plan.algo == algorithm::two_shot) && !direct(question))
+  if (is_direct(plan.algo) && !direct(question))
     throw_error(
         HEDDLE_ERROR_INVALID_ARGUMENT,
         "HEDDLE_ALGO={} needs a team of at most {} PEs whose memory is all mapped; this one has "
         "{} PEs{}; unset it, or choose ring or tree",
-        name_of(plan.algo), channel_scratch::max_one_shot_pes, question.n_pes,
+        name_of(plan.algo), channel_scratch::max_direct_pes, question.n_pes,
         question.all_mapped ? "" : ", some of them remote");
+  // A split team has no multicast where the world has one.
+  if (plan.algo == algorithm::multicast && question.on_cuda && !question.has_multicast)
+    plan.algo = algorithm::two_shot;
   plan.proto = question.forced_protocol.value_or(best_protocol(plan.algo, question));
-  if (plan.algo == algorithm::two_shot && plan.proto == protocol::ll) {
+  if (is_two_shot(plan.algo) && plan.proto == protocol::ll) {
     if (question.forced_algorithm)
-      throw_error(
-          HEDDLE_ERROR_INVALID_ARGUMENT,
-          "HEDDLE_ALGO=two_shot with HEDDLE_PROTO=ll: two_shot has the protocol simple alone");
+      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                  "HEDDLE_ALGO={} with HEDDLE_PROTO=ll: it has the protocol simple alone",
+                  name_of(*question.forced_algorithm));
     plan.algo = algorithm::one_shot;
   }
-  plan.channels =
-      question.forced_channels > 0 ? question.forced_channels : usual_channels(question);
-  plan.threads = question.forced_threads > 0 ? question.forced_threads : usual_threads(question);
+  plan.channels = question.forced_channels > 0
+                      ? std::min(question.forced_channels, most_channels(plan.algo))
+                      : usual_channels(plan, question);
+  plan.threads =
+      question.forced_threads > 0 ? question.forced_threads : usual_threads(plan, question);
   if (question.on_cuda && plan.threads > most_cuda_threads)
     throw_error(
         HEDDLE_ERROR_INVALID_ARGUMENT,
         "HEDDLE_BLOCK_THREADS={}: kernels of a CUDA device have at most {} threads per block",
         plan.threads, most_cuda_threads);
   plan.streaming =
-      !question.on_cuda && plan.algo == algorithm::two_shot &&
+      !question.on_cuda && is_two_shot(plan.algo) &&
       2 * static_cast<std::size_t>(question.n_pes) * question.bytes > question.cache_bytes;
   return plan;
 }
 
 std::string explain(const plan& plan, const plan_question& question) {
   std::string reason;
-  if (question.forced_algorithm) reason += "HEDDLE_ALGO; ";
+  if (question.forced_algorithm)
+    reason += plan.algo == *question.forced_algorithm ? "HEDDLE_ALGO; "
+                                                      : "HEDDLE_ALGO, but no multicast here; ";
   if (question.forced_protocol) reason += "HEDDLE_PROTO; ";
-  if (question.forced_channels > 0) reason += "HEDDLE_CHANNELS; ";
+  if (question.forced_channels > 0) {
+    reason += "HEDDLE_CHANNELS";
+    if (plan.channels < question.forced_channels)
+      reason += fmt::format(" (at most {} here)", plan.channels);
+    reason += "; ";
+  }
   if (question.n_pes == 1) {
     reason += "one PE: a copy";
   } else {
@@ -136,6 +176,12 @@ std::string explain(const plan& plan, const plan_question& question) {
             "{} bytes among {} mapped PEs: each PE combines its part and writes it to all",
             question.bytes, question.n_pes);
         if (plan.streaming) reason += "; more than the caches hold: written round them";
+        break;
+      case algorithm::multicast:
+        reason += fmt::format(
+            "{} bytes among {} mapped PEs: an NVLink switch combines for each PE its part and "
+            "writes it to all",
+            question.bytes, question.n_pes);
         break;
       case algorithm::ring:
         reason += fmt::format("{} bytes among {} PEs: every link carries the least", question.bytes,

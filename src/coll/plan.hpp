@@ -11,7 +11,16 @@
 
 namespace heddle {
 
-enum class algorithm : int { one_shot = 0, two_shot = 1, ring = 2, tree = 3 };
+/// `multicast` is two_shot, with an NVLink switch that combines where it can; on the host its twin.
+enum class algorithm : int { one_shot = 0, two_shot = 1, ring = 2, tree = 3, multicast = 4 };
+
+/// Whether all inputs and outputs are read and written where they are.
+constexpr bool is_direct(algorithm algo) {
+  return algo == algorithm::one_shot || algo == algorithm::two_shot || algo == algorithm::multicast;
+}
+constexpr bool is_two_shot(algorithm algo) {
+  return algo == algorithm::two_shot || algo == algorithm::multicast;
+}
 
 /// Threads of a block on a CUDA device, at most: kernels are compiled for it.
 inline constexpr int most_cuda_threads = 512;
@@ -22,6 +31,8 @@ struct plan_question {
   int n_pes = 1;
   bool on_cuda = false;
   bool all_mapped = true;
+  bool has_multicast = false;  ///< by an NVLink switch, as the user has asked for
+  int max_blocks = 1;          ///< on CUDA: as many are resident for certain, whatever the kernel
   std::size_t cache_bytes = 32u << 20;  ///< of the last cache, which the PEs of a machine share
 
   // What the user has forced (HEDDLE_ALGO, HEDDLE_PROTO, HEDDLE_CHANNELS, HEDDLE_BLOCK_THREADS).

@@ -4,7 +4,9 @@
 
 #include <heddle/heddle.h>
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -32,7 +34,15 @@ class event {
 /// An ordered queue of work on a device.
 class stream {
  public:
+  stream() = default;
   virtual ~stream() = default;
+  stream(const stream&) = delete;
+  stream& operator=(const stream&) = delete;
+
+  /// Of no other stream of the process, ever.
+  [[nodiscard]] std::uint64_t serial() const { return serial_; }
+  /// The capture into a graph that work now goes to; 0 if work is run.
+  [[nodiscard]] virtual std::uint64_t capture() const { return 0; }
   /// Runs the kernel for every thread of the shape; the arguments are copied. Throws
   /// HEDDLE_ERROR_NOT_SUPPORTED for one that was not compiled for this device.
   virtual void launch(launch_shape shape, const kernel& kernel, const void* arguments,
@@ -49,12 +59,22 @@ class stream {
   [[nodiscard]] virtual bool is_immediate() const = 0;
   /// True if the caller is work of this stream, on the stream's own thread: it cannot wait for it.
   [[nodiscard]] virtual bool runs_caller() const = 0;
+
+ private:
+  static std::uint64_t next_serial() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+  }
+  const std::uint64_t serial_ = next_serial();
 };
 
 /// What has memory and runs kernels: `host` here, `cuda:N` beside it.
 class device {
  public:
   virtual ~device() = default;
+  /// Loads a kernel, if it was compiled for this device: CUDA would load it at its first launch,
+  /// and may wait for all that runs then, on which another PE's kernel waits for this one.
+  virtual void preload(const kernel& kernel) = 0;
   [[nodiscard]] virtual std::string name() const = 0;
   /// How many threads of a grid can be resident at once.
   [[nodiscard]] virtual int max_resident_threads() const = 0;
@@ -64,6 +84,9 @@ class device {
   virtual void free(void* memory) = 0;
   [[nodiscard]] virtual stream& default_stream() = 0;
   [[nodiscard]] virtual std::unique_ptr<stream> create_stream() = 0;
+  /// The program's own CUstream as a stream, which it outlives. Throws HEDDLE_ERROR_NOT_SUPPORTED
+  /// on a device that has none, HEDDLE_ERROR_INVALID_ARGUMENT for a stream of another device.
+  [[nodiscard]] virtual std::unique_ptr<stream> borrow_stream(void* cuda_stream) = 0;
   [[nodiscard]] virtual std::shared_ptr<event> create_event() = 0;
 };
 

@@ -64,6 +64,7 @@ class launched_block {
 
 class host_device final : public device, private kernel_runner {
  public:
+  void preload(const kernel&) override {}
   [[nodiscard]] std::string name() const override { return "host"; }
   [[nodiscard]] int max_resident_threads() const override { return thread_limit; }
   [[nodiscard]] void* allocate(std::size_t bytes) override {
@@ -89,6 +90,11 @@ class host_device final : public device, private kernel_runner {
   [[nodiscard]] stream& default_stream() override { return *default_stream_; }
   [[nodiscard]] std::unique_ptr<stream> create_stream() override {
     return create_queued_stream(*this);
+  }
+  [[nodiscard]] std::unique_ptr<stream> borrow_stream(void*) override {
+    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                "heddle_stream_from_cuda: this PE's device is the host, which runs no work of CUDA "
+                "streams; choose HEDDLE_DEVICE=cuda, or use heddle_stream_create");
   }
   [[nodiscard]] std::shared_ptr<event> create_event() override { return create_host_event(); }
 

@@ -142,14 +142,33 @@ struct checked_wait {
         value(expected) {}
   [[nodiscard]] wait_call call() const { return {team.ref(), word, how, value}; }
   void run() const {
-    run_by_one_thread(team, call());
+    if (team.runtime().place().is_host()) {
+      call()(host_thread);
+    } else {
+      wait_here();
+    }
     team.check();
   }
   [[nodiscard]] bool test() const {
     if (team.runtime().place().is_host()) return team.ref().test(host_thread, word, how, value);
+    return compare(how, read(), value);
+  }
+
+ private:
+  [[nodiscard]] signal read() const {
     signal now = 0;
     team.runtime().place().copy(&now, word, sizeof now);
-    return compare(how, now, value);
+    return now;
+  }
+  /// By copies of the word: a kernel that waits would keep other kernels of this PE from starting.
+  void wait_here() const {
+    const auto& host = team.host_ref();
+    const auto* recorded = host.heap() + (reinterpret_cast<const byte*>(word) - team.ref().heap());
+    const auto look = [this](std::uint64_t& seen) {
+      seen = read();
+      return compare(how, seen, value);
+    };
+    (void)host.wait_by_thread(look, recorded, how, value, operation::wait_until, -1);
   }
 };
 

@@ -10,7 +10,17 @@ using heddle::required;
 heddle_status_t heddle_stream_create(heddle_runtime_t runtime, heddle_stream_t* stream) {
   return guarded([&] {
     auto& out = required(stream, "heddle_stream_create", "stream");
-    out = required(runtime, "heddle_stream_create", "runtime").create_stream();
+    auto& checked = required(runtime, "heddle_stream_create", "runtime");
+    out = checked.add_stream(checked.device().create_stream());
+  });
+}
+
+heddle_status_t heddle_stream_from_cuda(heddle_runtime_t runtime, void* cuda_stream,
+                                        heddle_stream_t* stream) {
+  return guarded([&] {
+    auto& out = required(stream, "heddle_stream_from_cuda", "stream");
+    auto& checked = required(runtime, "heddle_stream_from_cuda", "runtime");
+    out = checked.add_stream(checked.device().borrow_stream(cuda_stream));
   });
 }
 

@@ -2,9 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "host/cuda_pe_device.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <map>
+#include <span>
+#include <string_view>
+#include <utility>
 
+#include "bootstrap/byte_stream.hpp"
 #include "device/cuda/cuda_device.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
@@ -15,14 +21,19 @@ namespace {
 
 class cuda_pe_device final : public pe_device {
  public:
-  cuda_pe_device(std::shared_ptr<const gpu::gpu> gpu, int pes, const environment& settings)
-      : pe_device(false),
+  struct sharing {
+    int pes;            ///< of the job, on this GPU
+    int common_blocks;  ///< see pe_device
+  };
+  cuda_pe_device(std::shared_ptr<const gpu::gpu> gpu, const sharing& sharing,
+                 const environment& settings)
+      : pe_device(false, sharing.common_blocks),
         gpu_(std::move(gpu)),
         timeout_(settings.timeout),
         // Teams also meet in host memory, which other hosts do not reach.
         handles_{.fabric = settings.fabric_handles == "auto", .across_hosts = false},
         multicast_(settings.multicast),
-        executor_(exec::create_cuda_device(gpu_, pes)),
+        executor_(exec::create_cuda_device(gpu_, sharing.pes)),
         own_stream_(executor_->create_stream()) {}
   ~cuda_pe_device() override {
     for (void* start : shared_) gpu_->unshare_host_memory(start);
@@ -70,6 +81,33 @@ class cuda_pe_device final : public pe_device {
   std::vector<void*> shared_;
 };
 
+/// The PEs of the job tell each other their GPUs, and how many multiprocessors these have: a block
+/// for each is resident whatever the kernel.
+cuda_pe_device::sharing meet_sharers(const gpu::gpu& gpu, bootstrap& bootstrap, deadline until) {
+  byte_writer out;
+  out.raw(std::as_bytes(std::span(gpu.uuid())))
+      .number(std::int32_t{gpu.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)});
+  const auto all = bootstrap.all_gather(out.bytes(), until);
+  const auto me = static_cast<std::size_t>(bootstrap.rank());
+  using place = std::pair<std::string_view, gpu::device_uuid>;  // the host, and its GPU
+  std::vector<std::pair<place, int>> multiprocessors;           // by PE
+  std::map<place, int> pes;
+  for (std::size_t pe = 0; pe < all.size(); ++pe) {
+    byte_reader in(all[pe]);
+    const auto raw = in.raw(gpu.uuid().size());
+    gpu::device_uuid uuid;
+    std::memcpy(uuid.data(), raw.data(), uuid.size());
+    const place where(bootstrap.host_of(static_cast<int>(pe)), uuid);
+    multiprocessors.emplace_back(where, in.number<std::int32_t>());
+    ++pes[where];
+  }
+  cuda_pe_device::sharing shared{.pes = pes[multiprocessors[me].first],
+                                 .common_blocks = multiprocessors[me].second};
+  for (const auto& [where, count] : multiprocessors)
+    shared.common_blocks = std::min(shared.common_blocks, std::max(1, count / pes[where]));
+  return shared;
+}
+
 const gpu::driver& required_driver(const std::string& choice) {
   std::string why_not;
   const auto* driver = gpu::find_driver(why_not);
@@ -102,15 +140,12 @@ std::unique_ptr<pe_device> choose_cuda_device(const environment& settings,
   }
   const auto gpu = std::make_shared<const gpu::gpu>(driver, ordinal);
 
-  const auto all = bootstrap.all_gather(std::as_bytes(std::span(gpu->uuid())), until);
-  const auto me = static_cast<std::size_t>(bootstrap.rank());
-  int pes = 0;
-  for (std::size_t pe = 0; pe < all.size(); ++pe)
-    pes += all[pe] == all[me] &&
-           bootstrap.host_of(static_cast<int>(pe)) == bootstrap.host_of(bootstrap.rank());
-  log::info(log::subsystem::device, "PE {} runs on cuda:{} ({}), which {} PE{} share",
-            bootstrap.rank(), ordinal, gpu->name(), pes, pes == 1 ? "" : "s");
-  return std::make_unique<cuda_pe_device>(gpu, pes, settings);
+  const auto shared = meet_sharers(*gpu, bootstrap, until);
+  log::info(log::subsystem::device,
+            "PE {} runs on cuda:{} ({}), which {} PE{} share; collectives have at most {} blocks",
+            bootstrap.rank(), ordinal, gpu->name(), shared.pes, shared.pes == 1 ? "" : "s",
+            shared.common_blocks);
+  return std::make_unique<cuda_pe_device>(gpu, shared, settings);
 }
 
 std::vector<device_description> list_cuda_devices() {

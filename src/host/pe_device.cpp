@@ -16,7 +16,7 @@ namespace {
 
 class host_pe_device final : public pe_device {
  public:
-  host_pe_device() : pe_device(true) {}
+  host_pe_device() : pe_device(true, 1) {}
   [[nodiscard]] exec::device& executor() override { return *executor_; }
   [[nodiscard]] heap_memory_maker heap_memory() const override { return make_host_heap_memory; }
 

@@ -32,6 +32,9 @@ class pe_device {
   /// Whether host threads load and store heaps and device memory.
   [[nodiscard]] bool is_host() const { return is_host_; }
 
+  /// How many blocks are resident at one time for certain, on any PE's device: the same on all.
+  [[nodiscard]] int common_blocks() const { return common_blocks_; }
+
   /// Copies between heaps and any memory of this process; complete on return, whatever runs on
   /// streams.
   virtual void copy(void* to, const void* from, std::size_t bytes) const = 0;
@@ -42,10 +45,11 @@ class pe_device {
   virtual void share(void* start, std::size_t bytes) = 0;
 
  protected:
-  explicit pe_device(bool is_host) : is_host_(is_host) {}
+  pe_device(bool is_host, int common_blocks) : is_host_(is_host), common_blocks_(common_blocks) {}
 
  private:
   const bool is_host_;
+  const int common_blocks_;
 };
 
 /// For destructors: what fails is logged.

@@ -9,8 +9,10 @@
 #include <exception>
 #include <numeric>
 
+#include "coll/all_reduce_kernels.hpp"
 #include "host/agreement.hpp"
 #include "host/settings.hpp"
+#include "host/word_kernels.hpp"
 #include "support/last_cache.hpp"
 #include "support/log.hpp"
 #include "support/round_up.hpp"
@@ -43,10 +45,12 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
     : environment_(std::move(environment)), bootstrap_(std::move(bootstrap)) {
   heddle::log::set_pe(my_pe());
   heddle::agree_on_settings(*bootstrap_, environment_, heddle::init_deadline(environment_));
-  const auto internal_bytes =
-      heddle::team_memory_pool::bytes_needed(environment_.max_teams, n_pes());
   const auto until = heddle::init_deadline(environment_);
   device_ = heddle::pe_device::choose(environment_, *bootstrap_, until);
+  preload_kernels();
+  const heddle::team_memory_pool::shape places = {
+      .places = environment_.max_teams, .world_size = n_pes(), .with_links = needs_links()};
+  const auto internal_bytes = heddle::team_memory_pool::bytes_needed(places);
   if (!device_->is_host()) make_control_memory(internal_bytes, until);
   heap_ = std::make_unique<heddle::symmetric_heap>(
       *bootstrap_,
@@ -58,7 +62,7 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
           .init_timeout = std::chrono::duration<double>(environment_.init_timeout)},
       device_->heap_memory());
   const auto places_in = [&](heddle::heap_memory& memory) {
-    return std::make_unique<heddle::team_memory_pool>(memory, environment_.max_teams, n_pes());
+    return std::make_unique<heddle::team_memory_pool>(memory, places);
   };
   team_places_ = places_in(control_ ? *control_ : heap_->memory());
   if (control_) kernel_places_ = places_in(heap_->memory());
@@ -80,6 +84,21 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
                     "PE {} of {} is ready ({}, {} PEs on this host, {} of heap)", my_pe(), n_pes(),
                     bootstrap_->name(), neighbours.size(),
                     heddle::format_bytes(environment_.heap_size));
+}
+
+void heddle_runtime::preload_kernels() {
+  if (device_->is_host()) return;
+  for (const auto& kernel : heddle::every_all_reduce_kernel()) device().preload(kernel);
+  for (const auto& kernel : heddle::every_word_kernel()) device().preload(kernel);
+}
+
+/// Memory of the host is not there before it is touched. A GPU's is, and rings and trees, which
+/// need the most, are for PEs that memory does not reach, and for those who ask for them.
+bool heddle_runtime::needs_links() const {
+  return device_->is_host() ||
+         pes_of_my_host(*bootstrap_).size() < static_cast<std::size_t>(n_pes()) ||
+         n_pes() > heddle::channel_scratch::max_direct_pes || environment_.algo == "ring" ||
+         environment_.algo == "tree";
 }
 
 /// Host memory for what kernels and the hosts of all PEs see together.
@@ -135,9 +154,9 @@ std::uint64_t heddle_runtime::free_team_places() {
   return team_places_->free_places();
 }
 
-heddle_stream* heddle_runtime::create_stream() {
+heddle_stream* heddle_runtime::add_stream(std::unique_ptr<heddle::exec::stream> made) {
   std::lock_guard lock(mutex_);
-  return streams_.emplace_back(new heddle_stream(*this, device().create_stream())).get();
+  return streams_.emplace_back(new heddle_stream(*this, std::move(made))).get();
 }
 
 void heddle_runtime::destroy_stream(heddle_stream* stream) {
@@ -158,8 +177,12 @@ void heddle_runtime::destroy_stream(heddle_stream* stream) {
 void heddle_runtime::drain(const std::vector<heddle::exec::stream*>& queues) {
   std::vector<std::shared_ptr<heddle::exec::event>> ends;
   const auto wait_for = [&](heddle::exec::stream& queue) {
-    if (std::find(queues.begin(), queues.end(), &queue) != queues.end())
-      queue.record(ends.emplace_back(device().create_event()));
+    if (std::find(queues.begin(), queues.end(), &queue) == queues.end()) return;
+    if (queue.capture() != 0)
+      throw_error(HEDDLE_ERROR_INVALID_USAGE,
+                  "heddle_team_destroy: a stream that the team was used on is being captured into "
+                  "a CUDA graph; end the capture first");
+    queue.record(ends.emplace_back(device().create_event()));
   };
   for (const auto& stream : streams_) wait_for(*stream->queue);
   wait_for(device().default_stream());

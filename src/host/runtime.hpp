@@ -83,7 +83,7 @@ struct heddle_runtime : heddle::live_handle {
            static_cast<std::uint64_t>(my_pe());
   }
 
-  heddle_stream* create_stream();
+  heddle_stream* add_stream(std::unique_ptr<heddle::exec::stream> made);
   void destroy_stream(heddle_stream* stream);
   /// The queue of a handle; NULL is the default stream.
   [[nodiscard]] heddle::exec::stream& queue(heddle_stream_t stream) const {
@@ -107,6 +107,8 @@ struct heddle_runtime : heddle::live_handle {
  private:
   /// Waits for what is on any stream. Errors have been told, or are the teams'.
   void end_streams();
+  void preload_kernels();
+  [[nodiscard]] bool needs_links() const;
   void make_control_memory(std::size_t bytes, heddle::deadline until);
   void pe_lost(int pe, std::string_view reason);
 

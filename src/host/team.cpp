@@ -82,6 +82,7 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
       world_pes_(std::move(world_pes)),
       place_(place),
       id_(id),
+      order_(runtime.device()),
       slots_(slots_of(runtime, world_pes_)),
       kernel_slots_(copy_for_kernels(runtime, slots_)),
       host_ref_(build_ref(runtime, world_pes_, place, slot_step(slots_), slots_.data(),
@@ -154,13 +155,6 @@ void heddle_team::member_lost(int world_pe) {
 void heddle_team::used_on(heddle::exec::stream& queue) {
   if (!queue.is_immediate() && std::find(queues_.begin(), queues_.end(), &queue) == queues_.end())
     queues_.push_back(&queue);
-}
-
-void heddle_team::mark_last_collective(heddle::exec::stream& queue) {
-  if (!last_collective_) last_collective_ = runtime_.device().create_event();
-  queue.record(last_collective_);
-  last_queue_ = &queue;
-  used_on(queue);
 }
 
 void heddle_team::meet() const {

@@ -15,6 +15,7 @@
 
 #include "coll/plan.hpp"
 #include "device/device.hpp"
+#include "host/collective_order.hpp"
 #include "host/live_handle.hpp"
 #include "host/team_memory_pool.hpp"
 
@@ -68,13 +69,8 @@ struct heddle_team : heddle::live_handle {
   /// same order.
   template <class Work>
   void enqueue_collective(heddle::exec::stream& queue, Work work) {
-    if (last_queue_ && last_queue_ != &queue) queue.wait(last_collective_);
-    work(queue);
-    if (queue.is_immediate()) {
-      last_queue_ = nullptr;
-    } else {
-      mark_last_collective(queue);
-    }
+    order_.enqueue(queue, work);
+    used_on(queue);
   }
   /// Work that uses the team is put on `queue`: retire() waits for it.
   void used_on(heddle::exec::stream& queue);
@@ -109,7 +105,6 @@ struct heddle_team : heddle::live_handle {
   [[nodiscard]] heddle::plan_question question(std::size_t bytes) const;
   const cached_kernel& kernel_for(std::size_t bytes, heddle_type_t type, heddle_op_t op);
   void compare_calls(std::size_t count, heddle_type_t type, heddle_op_t op) const;
-  void mark_last_collective(heddle::exec::stream& queue);
   heddle_team* join_child(std::string name, const std::vector<int>& world_pes, int place,
                           std::uint64_t id) const;
   void meet() const;
@@ -122,8 +117,7 @@ struct heddle_team : heddle::live_handle {
   const std::uint64_t id_;
   std::atomic<bool> told_{false};
   bool met_at_the_end_ = false;
-  heddle::exec::stream* last_queue_ = nullptr;  ///< has the last collective; null: it is complete
-  std::shared_ptr<heddle::exec::event> last_collective_;
+  heddle::collective_order order_;
   std::vector<heddle::exec::stream*> queues_;  ///< on which it was used; some may be gone
   const std::vector<std::int32_t> slots_;      ///< of the arena, by member
   /// The same in memory of the device, where kernels need them and cannot read the host's.

@@ -66,6 +66,8 @@ heddle::plan_question heddle_team::question(std::size_t bytes) const {
           .n_pes = n_pes(),
           .on_cuda = !runtime_.place().is_host(),
           .all_mapped = !host_ref().has_remote(),
+          .has_multicast = ref().has_multicast(),
+          .max_blocks = runtime_.place().common_blocks(),
           .cache_bytes = runtime_.cache_bytes(),
           .forced_algorithm = heddle::parse_algorithm(settings.algo),
           .forced_protocol = heddle::parse_protocol(settings.proto),
@@ -122,7 +124,7 @@ void heddle_team::all_reduce(const void* input, void* output, std::size_t count,
   args_.stores =
       kernel.plan.streaming ? heddle::detail::stores::streaming : heddle::detail::stores::cached;
   const bool on_host = runtime_.place().is_host();
-  if (on_host && stream == nullptr && !last_queue_ && kernel.plan.channels == 1 &&
+  if (on_host && stream == nullptr && !order_.is_pending() && kernel.plan.channels == 1 &&
       kernel.plan.threads == 1) {
     kernel.kernel.on_host(&args_, &heddle::one_thread_block);
     return check();

@@ -18,24 +18,26 @@ std::size_t scratch_offset(int world_size) {
   return whole_pages(mail_offset() +
                      static_cast<std::size_t>(world_size) * sizeof(team_memory_pool::mail));
 }
-std::size_t bytes_per_place(int world_size) {
-  return whole_pages(scratch_offset(world_size) + channel_scratch::bytes_per_team(world_size));
+std::size_t bytes_per_place(const team_memory_pool::shape& shape) {
+  return whole_pages(scratch_offset(shape.world_size) +
+                     channel_scratch::bytes_per_team(shape.world_size, shape.with_links));
 }
 
 }  // namespace
 
-team_memory_pool::team_memory_pool(heap_memory& memory, int places, int world_size)
+team_memory_pool::team_memory_pool(heap_memory& memory, const shape& shape)
     : memory_(memory),
-      world_size_(world_size),
-      bytes_per_place_(bytes_per_place(world_size)),
-      free_(places == max_places ? ~std::uint64_t{0} : (std::uint64_t{1} << places) - 1) {}
+      world_size_(shape.world_size),
+      bytes_per_place_(bytes_per_place(shape)),
+      free_(shape.places == max_places ? ~std::uint64_t{0}
+                                       : (std::uint64_t{1} << shape.places) - 1) {}
 
 std::size_t team_memory_pool::control_bytes() {
   return whole_pages(max_places * sizeof(team_control));
 }
 
-std::size_t team_memory_pool::bytes_needed(int places, int world_size) {
-  return control_bytes() + static_cast<std::size_t>(places) * bytes_per_place(world_size);
+std::size_t team_memory_pool::bytes_needed(const shape& shape) {
+  return control_bytes() + static_cast<std::size_t>(shape.places) * bytes_per_place(shape);
 }
 
 void team_memory_pool::give_back(int place) {

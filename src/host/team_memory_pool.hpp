@@ -27,10 +27,17 @@ class team_memory_pool {
     std::uint64_t has_left;  ///< the id of the team whose place this PE uses no more: its last word
   };
 
-  /// In the front of this PE's heap of that memory, which has bytes_needed() and outlives it.
-  team_memory_pool(heap_memory& memory, int places, int world_size);
+  /// The same on all PEs of the job.
+  struct shape {
+    int places = max_places;
+    int world_size = 1;
+    bool with_links = true;  ///< memory for rings and trees
+  };
 
-  [[nodiscard]] static std::size_t bytes_needed(int places, int world_size);
+  /// In the front of this PE's heap of that memory, which has bytes_needed() and outlives it.
+  team_memory_pool(heap_memory& memory, const shape& shape);
+
+  [[nodiscard]] static std::size_t bytes_needed(const shape& shape);
   /// At the front of the region: what kernels of every device see.
   [[nodiscard]] static std::size_t control_bytes();
 

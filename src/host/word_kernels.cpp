@@ -19,4 +19,9 @@ template heddle_kernel_t kernel_of<barrier_call>();
 template heddle_kernel_t kernel_of<atomic_call<uint32_t>>();
 template heddle_kernel_t kernel_of<atomic_call<uint64_t>>();
 
+std::vector<heddle_kernel_t> every_word_kernel() {
+  return {kernel_of<update_signal_call>(), kernel_of<wait_call>(), kernel_of<barrier_call>(),
+          kernel_of<atomic_call<uint32_t>>(), kernel_of<atomic_call<uint64_t>>()};
+}
+
 }  // namespace heddle

@@ -5,6 +5,7 @@
 #include <heddle/heddle.h>
 
 #include <heddle/device/team.hpp>
+#include <vector>
 
 /// Kernels of one thread that do for the host what it cannot do itself in the memory of a device,
 /// or in the order of its streams.
@@ -87,6 +88,7 @@ struct atomic_call {
 /// What starts a call.
 template <class Call>
 heddle_kernel_t kernel_of();
+std::vector<heddle_kernel_t> every_word_kernel();
 extern template heddle_kernel_t kernel_of<update_signal_call>();
 extern template heddle_kernel_t kernel_of<wait_call>();
 extern template heddle_kernel_t kernel_of<barrier_call>();

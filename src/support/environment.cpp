@@ -67,6 +67,16 @@ parser integer(int environment::*field, int low, int high) {
   };
 }
 
+parser team_places() {
+  constexpr int low = 2;  // world and node
+  constexpr int high = 64;
+  return [=](environment& into, std::string_view value) -> std::string {
+    into.max_teams = value == "auto" ? 0 : parse_number<int>(value).value_or(-1);
+    if (value == "auto" || (into.max_teams >= low && into.max_teams <= high)) return {};
+    return fmt::format("auto, or an integer from {} to {}", low, high);
+  };
+}
+
 parser seconds(double environment::*field) {
   return [field](environment& into, std::string_view value) -> std::string {
     const auto number = parse_number<double>(value);
@@ -112,13 +122,14 @@ parser device() {
 const std::vector<variable>& variables() {
   static const std::vector<variable> table = {
       {"HEDDLE_ALGO", "",
-       "Algorithm of collectives: one_shot, two_shot, ring or tree; empty: chosen by size",
-       one_of(&environment::algo, {"", "one_shot", "two_shot", "ring", "tree"})},
+       "Algorithm of collectives: one_shot, two_shot, multicast (two_shot, where an NVLink switch "
+       "combines), ring or tree; empty: chosen by size",
+       one_of(&environment::algo, {"", "one_shot", "two_shot", "multicast", "ring", "tree"})},
       {"HEDDLE_BLOCK_THREADS", "0", "Threads of a collective's blocks; 0: chosen",
        integer(&environment::block_threads, 0, 1024)},
       {"HEDDLE_CHANNELS", "0",
        "Blocks of a collective, each with its part of the elements; 0: chosen",
-       integer(&environment::channels, 0, 8)},
+       integer(&environment::channels, 0, 64)},
       {"HEDDLE_CHECK", "0",
        "1: compare collective calls across PEs and name the PE that differs, at the cost of an "
        "exchange",
@@ -152,8 +163,10 @@ const std::vector<variable>& variables() {
        "What PEs started by torchrun's variables prove to each other; empty: derived from the "
        "job's id",
        text(&environment::job_secret)},
-      {"HEDDLE_MAX_TEAMS", "64", "Teams that a PE can be in at one time, world and node included",
-       integer(&environment::max_teams, 2, 64)},
+      {"HEDDLE_MAX_TEAMS", "auto",
+       "Teams that a PE can be in at one time, world and node included, 2 to 64; auto: 64 on the "
+       "host device, 16 on cuda, where each takes memory from the start",
+       team_places()},
       {"HEDDLE_MULTICAST", "0",
        "1: map heaps in GPU memory for multicast too, where every PE has a device of its own that "
        "can (NVLink SHARP); the switch reduces in an order of its own",
@@ -228,6 +241,7 @@ environment environment::from_process() {
         HEDDLE_ERROR_INVALID_ARGUMENT,
         "the environment has variables that heddle cannot take (heddle-info --no-job lists all):{}",
         problems);
+  if (result.max_teams == 0) result.max_teams = result.device == "host" ? 64 : 16;
   return result;
 }
 

@@ -23,11 +23,11 @@ struct environment {
       0;                    ///< HEDDLE_HEAP_SIZE: bytes reserved per PE; 0 until init settles auto
   std::string device;       ///< HEDDLE_DEVICE: host, cuda or cuda:N
   bool multicast = false;   ///< HEDDLE_MULTICAST: use the NVLink switch's multicast
-  int max_teams = 0;        ///< HEDDLE_MAX_TEAMS: teams alive at one time
+  int max_teams = 0;        ///< HEDDLE_MAX_TEAMS: teams alive at one time; auto by device
   std::string job_secret;   ///< HEDDLE_JOB_SECRET: shared by PEs that torchrun's variables start
   int rendezvous_port = 0;  ///< HEDDLE_RENDEZVOUS_PORT: 0: MASTER_PORT + 1
   std::string socket_ifname;  ///< HEDDLE_SOCKET_IFNAME: as NCCL_SOCKET_IFNAME
-  std::string algo;           ///< HEDDLE_ALGO: "" or one_shot, two_shot, ring, tree
+  std::string algo;           ///< HEDDLE_ALGO: "" or the name of an algorithm
   std::string proto;          ///< HEDDLE_PROTO: "" or simple, ll
   int channels = 0;           ///< HEDDLE_CHANNELS: blocks of a collective; 0 chooses
   int block_threads = 0;      ///< HEDDLE_BLOCK_THREADS: threads per block; 0 chooses

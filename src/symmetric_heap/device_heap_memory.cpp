@@ -32,7 +32,7 @@ device_heap_memory::device_heap_memory(bootstrap& bootstrap, const gpu::gpu& dev
   const std::size_t stride = 2 * own;
   const auto& driver = device_.functions();
   // The multicast addresses are one slot more.
-  const int slots_of_arena = peers_.num_slots + (multicast_.extends() ? 1 : 0);
+  const int slots_of_arena = peers_.num_slots + (multicast_.is_used() ? 1 : 0);
   arena_ = peers_.threads
                ? device_arena::shared_by_threads(driver, std::string(bootstrap_.job_id()),
                                                  slots_of_arena, stride, unit_)
@@ -110,7 +110,7 @@ void device_heap_memory::add_piece(std::size_t bytes, deadline until) {
     map_everywhere(
         std::vector<heap_part>(peers_.peers.size(), {size(), bytes}), peers_.handles.kind,
         [&]() -> const gpu::physical_memory& { return memory = make_memory(bytes); }, done, until);
-    if (multicast_.extends()) multicast_.add(exchange_, *arena_, bytes, memory, until);
+    if (multicast_.is_used()) multicast_.add(exchange_, *arena_, bytes, memory, until);
   } catch (...) {
     unmap(done);
     throw;

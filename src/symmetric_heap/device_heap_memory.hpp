@@ -64,9 +64,11 @@ class device_heap_memory final : public heap_memory {
     return peers_[pe].why_not_mapped;
   }
   [[nodiscard]] std::byte* multicast_base() const override {
-    return multicast_.size() == 0 ? nullptr : arena_->slot(peers_.num_slots);
+    return multicast_.is_used() ? arena_->slot(peers_.num_slots) : nullptr;
   }
-  [[nodiscard]] std::size_t multicast_size() const override { return multicast_.size(); }
+  [[nodiscard]] std::size_t multicast_size() const override {
+    return multicast_.is_used() ? registration_range().first : 0;
+  }
   [[nodiscard]] std::string why_no_multicast() const override { return multicast_.why_not(); }
 
   [[nodiscard]] std::size_t registration_unit() const override { return peers_.unit; }

@@ -43,11 +43,11 @@ class heap_memory {
   [[nodiscard]] virtual std::string why_not_mapped(int pe) const = 0;
 
   /// Where the multimem instructions of a GPU reach one offset of the heaps of all PEs: at this
-  /// address plus the offset, if all of the object is below multicast_size(). Null where there is
-  /// no multicast. The buffers that are registered are not in it.
+  /// address plus the offset, if all of the object is below multicast_size(), as the heap's own
+  /// memory is at whatever size; registered buffers are not. Null where there is no multicast.
   [[nodiscard]] virtual std::byte* multicast_base() const { return nullptr; }
   [[nodiscard]] virtual std::size_t multicast_size() const { return 0; }
-  /// Why there is none, or none for more of the heap; the same on all PEs.
+  /// Why there is none; the same on all PEs.
   [[nodiscard]] virtual std::string why_no_multicast() const {
     return "heaps in host memory have none";
   }

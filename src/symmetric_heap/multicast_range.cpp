@@ -124,10 +124,12 @@ void multicast_range::add(handle_exchange& exchange, device_arena& arena, std::s
     if (mapped) arena.unmap(peers_.num_slots, size_);
     if (failure.status() == HEDDLE_ERROR_PEER_LOST || failure.status() == HEDDLE_ERROR_TIMEOUT)
       throw;
+    if (size_ > 0)
+      throw_error(failure.status(),
+                  "{}; a heap of {} with multicast cannot grow; start with HEDDLE_MULTICAST=0",
+                  failure.what(), format_bytes(size_));
     why_not_ = failure.what();
-    log::info(log::subsystem::heap, "no multicast{}: {}",
-              size_ == 0 ? "" : fmt::format(" beyond {} of the heap", format_bytes(size_)),
-              why_not_);
+    log::info(log::subsystem::heap, "no multicast: {}", why_not_);
   }
 }
 

@@ -21,7 +21,8 @@ namespace heddle {
 ///     adds its device to it                 (agreed)  one could not: binding waits for all
 ///     binds its piece, then maps the object (agreed)  one could not
 ///
-/// Where that fails the heap goes on without for what it grows from there; the log says why.
+/// Where that fails for the first piece, the job goes on without, and the log says why. Later the
+/// heap does not grow: kernels take it that all of it is in the range.
 class multicast_range {
  public:
   /// Settles whether the job has it: if it is asked for, and every PE is mapped on a device of its
@@ -29,17 +30,14 @@ class multicast_range {
   multicast_range(bootstrap& bootstrap, const gpu::gpu& device, const device_peers& peers,
                   bool wanted, std::size_t most, deadline until);
 
-  /// Whether pieces can still be added.
-  [[nodiscard]] bool extends() const { return why_not_.empty(); }
-  /// Why they cannot; the same on all PEs.
+  [[nodiscard]] bool is_used() const { return why_not_.empty(); }
+  /// Why it is not; the same on all PEs.
   [[nodiscard]] const std::string& why_not() const { return why_not_; }
   /// Pieces are multiples of this; 0 if there are none.
   [[nodiscard]] std::size_t unit() const { return unit_; }
-  /// Offsets below it are in the range.
-  [[nodiscard]] std::size_t size() const { return size_; }
 
-  /// Adds the piece that follows, at the slot of the arena that is kept for the range. Throws only
-  /// if a PE is lost or does not come. Collective.
+  /// Adds the piece that follows, at the slot of the arena that is kept for the range. Throws, on
+  /// all PEs alike, for a later piece than the first. Collective.
   void add(handle_exchange& exchange, device_arena& arena, std::size_t bytes,
            const gpu::physical_memory& mine, deadline until);
 

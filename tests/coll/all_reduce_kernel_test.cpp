@@ -25,6 +25,7 @@ constexpr plan all_plans[] = {
     {.algo = algorithm::one_shot, .proto = protocol::ll},
     {.algo = algorithm::one_shot, .proto = protocol::simple},
     {.algo = algorithm::two_shot, .proto = protocol::simple},
+    {.algo = algorithm::multicast, .proto = protocol::simple},
     {.algo = algorithm::ring, .proto = protocol::simple},
     {.algo = algorithm::ring, .proto = protocol::ll},
     {.algo = algorithm::tree, .proto = protocol::simple},
@@ -133,13 +134,42 @@ TEST_CASE("any count works: sizes that divide by nothing, that fill slots, that 
 TEST_CASE("channels share the elements among blocks") {
   local_team team(4, {.threads = block_threads()});
   for (const plan& chosen : all_plans)
-    for (int channels : {2, 3, 8}) {
+    for (int channels : {2, 3, 8, 16}) {
       CAPTURE(name_of(chosen.algo));
       CAPTURE(channels);
       runner run{team, chosen, channels};
       for (std::size_t count : {1, 31, 5000, 140001})
         CHECK_NOTHROW(run.all_reduce<float>(HEDDLE_FLOAT32, HEDDLE_SUM, count, false));
     }
+}
+
+TEST_CASE("calls of any number of channels follow each other in one staging area") {
+  constexpr std::size_t count = 50'021;
+  const local_team team(3, {.threads = block_threads()});
+  const auto entry =
+      all_reduce_kernel({.algo = algorithm::two_shot}, HEDDLE_FLOAT32, HEDDLE_SUM).on_host;
+  CHECK_NOTHROW(team.run([&](int pe) {
+    std::vector<float> input(count);
+    std::vector<float> output(count);
+    const struct {
+      heddle_kernel_entry_t entry;
+      all_reduce_args args;
+      void operator()(host_block block) const { entry(&args, &block); }
+    } kernel{entry, {team.ref(pe), topology_of(pe, 3), input.data(), output.data(), count}};
+    int call = 0;
+    for (int round = 0; round < 3; ++round)
+      for (int channels : {1, 64, 3, 16, 1, 33, 2, 8}) {
+        ++call;
+        for (std::size_t i = 0; i < count; ++i)
+          input[i] = from_int<float>(input_of(HEDDLE_SUM, pe, i, call, 3));
+        team.launch(pe, channels, kernel);  // the PEs do not wait for each other between calls
+        for (std::size_t i = 0; i < count; ++i)
+          if (output[i] != from_int<float>(result_of(HEDDLE_SUM, i, call, 3)))
+            throw std::runtime_error("call " + std::to_string(call) + ", " +
+                                     std::to_string(channels) + " channels: element " +
+                                     std::to_string(i) + " is wrong");
+      }
+  }));
 }
 
 TEST_CASE("buffers may be misaligned, private or of both kinds, and a team's slots in any order") {

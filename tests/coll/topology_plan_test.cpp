@@ -67,6 +67,47 @@ TEST_CASE("rings and double binary trees are whole, for any number of PEs") {
   }
 }
 
+TEST_CASE("on CUDA a plan has blocks and threads for its bytes, as many as are resident") {
+  plan_question question{.bytes = 8, .n_pes = 4, .on_cuda = true, .max_blocks = 33};
+  const plan tiny = choose_all_reduce(question);
+  CHECK(tiny.algo == algorithm::one_shot);
+  CHECK(tiny.proto == protocol::ll);
+  CHECK(tiny.channels == 1);
+  CHECK(tiny.threads == 32);
+  question.bytes = 32 << 10;
+  const plan small = choose_all_reduce(question);
+  CHECK(small.proto == protocol::ll);
+  CHECK(small.channels == 8);
+  CHECK(small.threads == 512);
+  question.bytes = 64 << 20;
+  const plan large = choose_all_reduce(question);
+  CHECK(large.algo == algorithm::two_shot);
+  CHECK(large.channels == 33);
+  CHECK(large.threads == most_cuda_threads);
+  question.max_blocks = 132;
+  CHECK(choose_all_reduce(question).channels == 64);
+  question.max_blocks = 0;
+  CHECK(choose_all_reduce(question).channels == 1);
+}
+
+TEST_CASE("multicast is chosen where the user has asked for it and it is there") {
+  plan_question question{.bytes = 64 << 20, .n_pes = 4, .on_cuda = true, .has_multicast = true};
+  const plan chosen = choose_all_reduce(question);
+  CHECK(chosen.algo == algorithm::multicast);
+  CHECK(explain(chosen, question).find("an NVLink switch combines") != std::string::npos);
+  CHECK(choose_all_reduce({.bytes = 64 << 20, .n_pes = 2, .on_cuda = true, .has_multicast = true})
+            .algo == algorithm::two_shot);
+  question.has_multicast = false;
+  question.forced_algorithm = algorithm::multicast;
+  const plan instead = choose_all_reduce(question);
+  CHECK(instead.algo == algorithm::two_shot);
+  CHECK(explain(instead, question).find("no multicast here") != std::string::npos);
+  question.on_cuda = false;
+  CHECK(choose_all_reduce(question).algo == algorithm::multicast);
+  question.forced_protocol = protocol::ll;
+  CHECK_THROWS_WITH_AS((void)choose_all_reduce(question), doctest::Contains("simple alone"), error);
+}
+
 TEST_CASE("a plan follows from the question, and what is forced is obeyed or refused") {
   const plan tiny = choose_all_reduce({.bytes = 8, .n_pes = 2});
   CHECK(tiny.algo == algorithm::one_shot);
@@ -88,7 +129,13 @@ TEST_CASE("a plan follows from the question, and what is forced is obeyed or ref
   CHECK(explain(ring, forced)
             .starts_with("ring ll, 3 channels of 1 thread: HEDDLE_ALGO; HEDDLE_CHANNELS; "));
 
+  forced.forced_channels = 64;
+  const plan clamped = choose_all_reduce(forced);
+  CHECK(clamped.channels == 16);
+  CHECK(explain(clamped, forced).find("HEDDLE_CHANNELS (at most 16 here)") != std::string::npos);
+
   forced.forced_algorithm = algorithm::two_shot;
+  CHECK(choose_all_reduce(forced).channels == 64);
   forced.all_mapped = false;
   CHECK_THROWS_WITH_AS((void)choose_all_reduce(forced), doctest::Contains("choose ring or tree"),
                        error);

@@ -32,9 +32,36 @@ void fail(const std::string& function, CUresult result, int skip) {
   now->failures[function] = {skip, result};
 }
 
-void capture(bool on) {
+CUstream make_stream(int device) {
   std::lock_guard lock(mutex);
-  now->capturing = on;
+  return add_stream(*now->devices.at(static_cast<std::size_t>(device)));
+}
+
+void destroy_stream(CUstream stream) {
+  std::lock_guard lock(mutex);
+  now->streams.erase(stream);
+}
+
+void begin_capture(CUstream stream) {
+  std::lock_guard lock(mutex);
+  now->streams.at(stream)->capture = ++now->last_capture;
+}
+
+void end_capture(CUstream stream) {
+  std::lock_guard lock(mutex);
+  const auto ended = now->streams.at(stream)->capture;
+  for (auto& [handle, each] : now->streams)
+    if (each->capture == ended) each->capture = 0;
+}
+
+std::size_t launches() {
+  std::lock_guard lock(mutex);
+  return now->launches;
+}
+
+std::size_t event_waits() {
+  std::lock_guard lock(mutex);
+  return now->event_waits;
 }
 
 usage in_use() {
@@ -43,12 +70,12 @@ usage in_use() {
   for (const auto& [handle, held] : now->handles) used.handles += held.references;
   used.mappings = now->mappings.size();
   used.reservations = now->reservations.size();
+  used.streams = now->streams.size();
   used.events = now->events.size();
   used.pool_blocks = now->pool.size();
   used.shared_host_ranges = now->host_memory.size();
   for (const auto& device : now->devices) {
     used.contexts += device->contexts;
-    used.streams += device->streams;
     used.bytes += device->taken;
   }
   return used;

@@ -20,7 +20,8 @@
 /// be current; a multicast object is bound and mapped after all its devices were added, each once.
 /// The processor cannot touch device memory, so that code that tries to crashes here as it does
 /// beside a GPU. Work of a stream is done when the call that enqueues it returns. It runs no
-/// kernels and pretends nothing about them: a launch fails.
+/// kernels and pretends nothing about them: a launch fails, unless a test asks for launches that do
+/// nothing.
 namespace heddle::gpu::host_driver {
 
 struct machine {
@@ -30,6 +31,7 @@ struct machine {
   bool maps_memory = true;  ///< has virtual memory management
   int multiprocessors = 4;
   int blocks_on_each = 2;                    ///< of any kernel, whatever its threads
+  bool accepts_kernels = false;              ///< a launch succeeds, and nothing is run
   std::set<std::pair<int, int>> apart = {};  ///< pairs (from, to) of devices without peer access
   bool fabric_handles = false;               ///< its devices have them
   bool imex_channel = true;                  ///< which a process needs to make and take them
@@ -49,8 +51,16 @@ void fail(const std::string& function, CUresult result, int skip = 0);
 /// if the device may not.
 int multimem_store(CUdeviceptr at, const void* from, std::size_t bytes, int device);
 
-/// Whether streams are being captured into a graph.
-void capture(bool on);
+/// A stream of the program on a device, and its end.
+CUstream make_stream(int device);
+void destroy_stream(CUstream stream);
+/// As cuStreamBeginCapture and cuStreamEndCapture. Another stream joins by waiting for an event of
+/// the capture; what crosses its border is an error.
+void begin_capture(CUstream stream);
+void end_capture(CUstream stream);
+/// How many kernels were accepted, and how often streams were made to wait.
+std::size_t launches();
+std::size_t event_waits();
 
 /// What is in use in this process.
 struct usage {

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cuda_driver/host_driver.hpp"
@@ -76,7 +77,6 @@ struct device_state {
   int ordinal = 0;
   std::size_t taken = 0;
   std::size_t contexts = 0;
-  std::size_t streams = 0;
 };
 
 struct planned_failure {
@@ -84,8 +84,14 @@ struct planned_failure {
   CUresult result;
 };
 
+struct stream_state {
+  device_state* device;
+  cuuint64_t capture = 0;  // 0: not captured
+};
+
 struct event_state {
   bool recorded = false;
+  cuuint64_t capture = 0;  // that it was recorded in
   std::chrono::steady_clock::time_point at{};
 };
 
@@ -101,7 +107,10 @@ struct state {
   std::map<CUevent, std::unique_ptr<event_state>> events;
   std::map<CUdeviceptr, std::size_t> pool;
   std::map<void*, std::size_t> host_memory;
-  bool capturing = false;
+  std::map<CUstream, std::unique_ptr<stream_state>> streams;
+  cuuint64_t last_capture = 0;
+  std::size_t launches = 0;
+  std::size_t event_waits = 0;
 };
 
 inline std::mutex mutex;
@@ -140,6 +149,13 @@ inline bool is_granular(std::size_t bytes) {
 
 inline device_state* current_device() {
   return context_stack.empty() ? nullptr : reinterpret_cast<device_state*>(context_stack.back());
+}
+
+inline CUstream add_stream(device_state& device) {
+  std::unique_ptr<stream_state> made(new stream_state{.device = &device});
+  auto* handle = reinterpret_cast<CUstream>(made.get());
+  now->streams.emplace(handle, std::move(made));
+  return handle;
 }
 
 inline bool is_reserved(CUdeviceptr start, std::size_t bytes) {

@@ -87,24 +87,39 @@ class side {
   bool on_device_ = false;
 };
 
+stream_state* find_stream(CUstream stream) {
+  const auto found = now->streams.find(stream);
+  return found == now->streams.end() ? nullptr : found->second.get();
+}
+
 CUresult stream_create(CUstream* stream, unsigned) {
   call entered("cuStreamCreate");
   if (entered.result != CUDA_SUCCESS) return entered.result;
   auto* device = current_device();
   if (!device) return CUDA_ERROR_INVALID_CONTEXT;
-  *stream = reinterpret_cast<CUstream>(device);
-  ++device->streams;
+  *stream = add_stream(*device);
   return CUDA_SUCCESS;
 }
 CUresult stream_destroy(CUstream stream) {
   call entered("cuStreamDestroy");
   if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
-  --reinterpret_cast<device_state*>(stream)->streams;
+  if (now->streams.erase(stream) == 0) return CUDA_ERROR_INVALID_HANDLE;
   return entered.result;
 }
-CUresult stream_synchronize(CUstream) {
+CUresult stream_get_ctx(CUstream stream, CUcontext* context) {
+  call entered("cuStreamGetCtx");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  const auto* found = find_stream(stream);
+  if (!found) return CUDA_ERROR_INVALID_HANDLE;
+  *context = reinterpret_cast<CUcontext>(found->device);
+  return CUDA_SUCCESS;
+}
+CUresult stream_synchronize(CUstream stream) {
   call entered("cuStreamSynchronize");
   if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  const auto* found = find_stream(stream);
+  if (!found) return CUDA_ERROR_INVALID_HANDLE;
+  if (found->capture) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   return entered.result;
 }
 CUresult memcpy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream) {
@@ -180,16 +195,18 @@ CUresult event_destroy(CUevent event) {
   if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
   return now->events.erase(event) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
-CUresult event_record(CUevent event, CUstream) {
+CUresult event_record(CUevent event, CUstream stream) {
   call entered("cuEventRecord");
   if (entered.result != CUDA_SUCCESS) return entered.result;
-  *now->events.at(event) = {true, std::chrono::steady_clock::now()};
+  const auto* found = find_stream(stream);
+  if (!found) return CUDA_ERROR_INVALID_HANDLE;
+  *now->events.at(event) = {true, found->capture, std::chrono::steady_clock::now()};
   return CUDA_SUCCESS;
 }
-CUresult event_synchronize(CUevent) {
+CUresult event_synchronize(CUevent event) {
   call entered("cuEventSynchronize");
   if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
-  return entered.result;
+  return now->events.at(event)->capture ? CUDA_ERROR_CAPTURED_EVENT : entered.result;
 }
 CUresult event_elapsed_time(float* milliseconds, CUevent start, CUevent end) {
   call entered("cuEventElapsedTime");
@@ -201,13 +218,34 @@ CUresult event_elapsed_time(float* milliseconds, CUevent start, CUevent end) {
   *milliseconds = std::chrono::duration<float, std::milli>(to.at - from.at).count();
   return CUDA_SUCCESS;
 }
-CUresult stream_wait_event(CUstream, CUevent, unsigned) {
+CUresult stream_wait_event(CUstream stream, CUevent event, unsigned) {
   call entered("cuStreamWaitEvent");
+  auto* found = find_stream(stream);
+  if (!found) return CUDA_ERROR_INVALID_HANDLE;
+  ++now->event_waits;
+  const auto& waited = *now->events.at(event);
+  if (!waited.recorded || waited.capture == found->capture) return entered.result;
+  if (found->capture) return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;
+  const bool goes_on = std::any_of(now->streams.begin(), now->streams.end(), [&](const auto& each) {
+    return each.second->capture == waited.capture;
+  });
+  if (!goes_on) return CUDA_ERROR_CAPTURED_EVENT;
+  found->capture = waited.capture;
   return entered.result;
 }
-CUresult stream_is_capturing(CUstream, CUstreamCaptureStatus* status) {
-  call entered("cuStreamIsCapturing");
-  *status = now->capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+#if CUDA_VERSION >= 13000
+CUresult stream_get_capture_info(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id,
+                                 CUgraph*, const CUgraphNode**, const CUgraphEdgeData**,
+                                 std::size_t*) {
+#else
+CUresult stream_get_capture_info(CUstream stream, CUstreamCaptureStatus* status, cuuint64_t* id,
+                                 CUgraph*, const CUgraphNode**, std::size_t*) {
+#endif
+  call entered("cuStreamGetCaptureInfo");
+  const auto* found = find_stream(stream);
+  if (!found) return CUDA_ERROR_INVALID_HANDLE;
+  *status = found->capture ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  *id = found->capture;
   return entered.result;
 }
 CUresult launch_host_func(CUstream, CUhostFn function, void* data) {
@@ -218,9 +256,23 @@ CUresult launch_host_func(CUstream, CUhostFn function, void* data) {
   function(data);
   return CUDA_SUCCESS;
 }
-CUresult launch_kernel_ex(const CUlaunchConfig*, CUfunction, void**, void**) {
+CUresult kernel_get_function(CUfunction* function, CUkernel kernel) {
+  call entered("cuKernelGetFunction");
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  *function = reinterpret_cast<CUfunction>(kernel);
+  return entered.result;
+}
+CUresult func_load(CUfunction) {
+  call entered("cuFuncLoad");
+  return current_device() ? entered.result : CUDA_ERROR_INVALID_CONTEXT;
+}
+CUresult launch_kernel_ex(const CUlaunchConfig* config, CUfunction, void**, void**) {
   call entered("cuLaunchKernelEx");
-  return entered.result != CUDA_SUCCESS ? entered.result : CUDA_ERROR_NOT_SUPPORTED;
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  if (!find_stream(config->hStream)) return CUDA_ERROR_INVALID_HANDLE;
+  if (!now->layout.accepts_kernels) return CUDA_ERROR_NOT_SUPPORTED;
+  ++now->launches;
+  return CUDA_SUCCESS;
 }
 CUresult occupancy_max_active_blocks(int* blocks, CUfunction, int, std::size_t) {
   call entered("cuOccupancyMaxActiveBlocksPerMultiprocessor");
@@ -244,8 +296,11 @@ void add_stream_functions(driver& table) {
   table.event_synchronize = event_synchronize;
   table.event_elapsed_time = event_elapsed_time;
   table.stream_wait_event = stream_wait_event;
-  table.stream_is_capturing = stream_is_capturing;
+  table.stream_get_capture_info = stream_get_capture_info;
+  table.stream_get_ctx = stream_get_ctx;
   table.launch_host_func = launch_host_func;
+  table.kernel_get_function = kernel_get_function;
+  table.func_load = func_load;
   table.launch_kernel_ex = launch_kernel_ex;
   table.occupancy_max_active_blocks = occupancy_max_active_blocks;
 }

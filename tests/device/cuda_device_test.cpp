@@ -113,13 +113,55 @@ TEST_CASE("a grid that cannot all be resident is refused, with the room that the
       HEDDLE_ERROR_NOT_SUPPORTED, "compile the file");
 }
 
-TEST_CASE("what a graph cannot capture is refused") {
+TEST_CASE("a kernel is loaded before its first launch") {
   const auto& driver = host_driver::start({});
+  const auto device = exec::create_cuda_device(std::make_shared<const gpu::gpu>(driver, 0), 1);
+  device->preload(compiled());
+  device->preload({});  // was not compiled for CUDA: a launch of it says so
+  host_driver::fail("cuFuncLoad", CUDA_ERROR_OUT_OF_MEMORY);
+  check_error([&] { device->preload(compiled()); }, HEDDLE_ERROR_OUT_OF_MEMORY,
+              "loading a kernel to device cuda:0");
+}
+
+TEST_CASE("the program's own streams are taken as they are") {
+  const auto& driver = host_driver::start({.devices = 2, .accepts_kernels = true});
+  const CUstream own = host_driver::make_stream(0);
+  const CUstream others = host_driver::make_stream(1);
+  {
+    const auto gpu = std::make_shared<const gpu::gpu>(driver, 0);
+    const auto device = exec::create_cuda_device(gpu, 1);
+    check_error([&] { (void)device->borrow_stream(others); }, HEDDLE_ERROR_INVALID_ARGUMENT,
+                "not a stream of the primary context of this PE's device, cuda:0");
+    static int no_stream = 0;
+    check_error([&] { (void)device->borrow_stream(&no_stream); }, HEDDLE_ERROR_INVALID_ARGUMENT,
+                "not a stream");
+    const auto stream = device->borrow_stream(own);
+    CHECK(stream->serial() != device->borrow_stream(own)->serial());
+    stream->launch({1, 32}, compiled(), nullptr, 0);
+    stream->synchronize();
+    CHECK(host_driver::launches() == 1);
+  }
+  CHECK(host_driver::in_use().streams == 2);
+}
+
+TEST_CASE("what a graph cannot capture is refused, and the capture goes on") {
+  const auto& driver = host_driver::start({.accepts_kernels = true});
+  const CUstream own = host_driver::make_stream(0);
   const auto gpu = std::make_shared<const gpu::gpu>(driver, 0);
   const auto device = exec::create_cuda_device(gpu, 1);
-  host_driver::capture(true);
-  check_error([&] { device->default_stream().enqueue([] {}); }, HEDDLE_ERROR_INVALID_USAGE,
-              "cannot capture");
+  auto stream = device->borrow_stream(own);
+  CHECK(stream->capture() == 0);
+  host_driver::begin_capture(own);
+  CHECK(stream->capture() != 0);
+  CHECK(device->default_stream().capture() == 0);
+  stream->launch({1, 32}, compiled(), nullptr, 0);
+  check_error([&] { stream->enqueue([] {}); }, HEDDLE_ERROR_INVALID_USAGE, "cannot capture");
+  check_error([&] { stream->synchronize(); }, HEDDLE_ERROR_INVALID_USAGE, "end the capture");
+  stream.reset();
+  stream = device->borrow_stream(own);
+  CHECK(stream->capture() != 0);
+  host_driver::end_capture(own);
+  stream->synchronize();
 }
 
 TEST_CASE("a device's failures are told with what was asked") {

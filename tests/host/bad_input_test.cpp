@@ -303,7 +303,7 @@ TEST_CASE("unknown variables and bad values are errors at init, with the nearest
     check_error(of(heddle_init(&never)), invalid, {"HEDDLE_CHANELS", "nearest is HEDDLE_CHANNELS"});
   }
   for (auto [name, value, says] :
-       {std::array{"HEDDLE_ALGO", "rings", "one_shot, two_shot, ring, tree"},
+       {std::array{"HEDDLE_ALGO", "rings", "one_shot, two_shot, multicast, ring, tree"},
         {"HEDDLE_TIMEOUT", "-1", "seconds"},
         {"HEDDLE_HEAP_SIZE", "lots", "512M"},
         {"HEDDLE_EPOCH_BITS", "4", "8 to 32"},

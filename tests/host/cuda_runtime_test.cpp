@@ -5,10 +5,12 @@
 
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <barrier>
+#include <chrono>
 #include <cstdlib>
 #include <functional>
 #include <heddle/device/launch.hpp>
@@ -16,6 +18,7 @@
 #include <heddle/run_as_threads.hpp>
 #include <numeric>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cuda_driver/host_driver.hpp"
@@ -121,6 +124,40 @@ TEST_CASE("host calls reach heaps in GPU memory, with PEs as threads and as proc
     REQUIRE(::waitpid(child, &state, 0) == child);
     CHECK(state == 0);
   }
+  CHECK(host_driver::in_use() == host_driver::usage{});
+}
+
+TEST_CASE("the host waits for words in GPU memory, until it is told of a loss or its time is up") {
+  use_machine({.devices = 2, .memory = std::size_t{4} << 30}, "cuda");
+  run_as_threads(2, [](runtime& self) {
+    const auto world = self.world();
+    symmetric_array<std::uint64_t> words(self, 4);
+    const std::uint64_t seven = 7;
+    if (self.my_pe() == 0) {
+      world.wait_until(words.data() + 2, cmp::ge, 7);
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      world.put(words.data() + 2, &seven, 1, 0);
+    }
+    world.barrier();
+    if (self.my_pe() == 0) {
+      const auto text = failure_of([&] { world.wait_until(words.data() + 3, cmp::eq, 1); });
+      expect(text.find("HEDDLE_ERROR_PEER_LOST: PE 1") == 0, text);
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      self.abort("a test");
+    }
+  });
+  ::setenv("HEDDLE_TIMEOUT", "0.2", 1);
+  run_as_threads(1, [](runtime& self) {
+    symmetric_array<std::uint64_t> words(self, 4);
+    const auto text = failure_of([&] { self.world().wait_until(words.data() + 3, cmp::eq, 9); });
+    const auto offset = reinterpret_cast<std::uintptr_t>(words.data() + 3) -
+                        reinterpret_cast<std::uintptr_t>(self.world().ref().heap());
+    expect(text.find("HEDDLE_ERROR_TIMEOUT") == 0 &&
+               text.find(fmt::format("heap offset {:#x} was 0", offset)) != std::string::npos,
+           text);
+  });
   CHECK(host_driver::in_use() == host_driver::usage{});
 }
 

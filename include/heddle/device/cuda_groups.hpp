@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <heddle/device/host_groups.hpp>
-#include <heddle/device/platform.hpp>
+#include <heddle/device/thread_group.hpp>
 
 #if defined(__CUDACC__)
 

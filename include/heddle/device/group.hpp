@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <heddle/device/platform.hpp>
-
 #include <heddle/device/cuda_groups.hpp>
+#include <heddle/device/thread_group.hpp>
+#if !defined(__CUDACC_RTC__)  // NVRTC has no host functions
 #include <heddle/device/host_groups.hpp>
+#endif
 
 namespace heddle {
 
@@ -38,8 +39,10 @@ concept block_group = group<B> && requires(const B& b) {
 };
 
 static_assert(group<thread_group>);
+#if !defined(__CUDACC_RTC__)
 static_assert(group<host_warp>);
 static_assert(block_group<host_block>);
+#endif
 #if defined(__CUDACC__)
 static_assert(group<cuda_warp>);
 static_assert(block_group<cuda_block>);

@@ -4,21 +4,9 @@
 
 #include <heddle/device/atomic.hpp>
 #include <heddle/device/backoff.hpp>
+#include <heddle/device/thread_group.hpp>
 
 namespace heddle {
-
-/// One thread: synchronises with nobody.
-class thread_group {
- public:
-  HEDDLE_FN static constexpr int size() { return 1; }
-  HEDDLE_FN static constexpr int rank() { return 0; }
-  HEDDLE_FN void sync() const {}
-  template <class T>
-  HEDDLE_FN T broadcast(T value) const {
-    return value;
-  }
-  HEDDLE_FN bool all(bool condition) const { return condition; }
-};
 
 /// A barrier among host threads of one group. A thread that has left (its kernel returned) counts
 /// as arrived from then on, as an exited thread of a CUDA block does, so that nobody waits for it.

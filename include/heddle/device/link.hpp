@@ -219,7 +219,7 @@ class link_set {
   }
 
   G group_;
-  team_ref team_;
+  const team_ref& team_;
   link_end send_[max_links];
   link_end receive_[max_links];
   int n_send_ = 0;

@@ -29,7 +29,7 @@ namespace heddle {
 class team_ref {
  public:
   /// Changes when the layout of this class, of a block or of the team's memory does.
-  static constexpr uint32_t layout = 2;
+  static constexpr uint32_t layout = 3;
 
   HEDDLE_FN int my_pe() const { return my_pe_; }
   HEDDLE_FN int n_pes() const { return n_pes_; }
@@ -159,6 +159,13 @@ class team_ref {
   /// The collectives' part of the heap: see <heddle/device/coll/scratch.hpp>.
   HEDDLE_FN byte* scratch() const { return scratch_; }
   HEDDLE_FN byte* heap() const { return heap_; }
+  /// Whether the objects of all members have multicast addresses; never on the host.
+  HEDDLE_FN bool has_multicast() const { return multicast_ != nullptr; }
+  /// The address at which an NVLink switch reaches the object on all members.
+  template <class T>
+  HEDDLE_FN T* multicast(T* symmetric) const {
+    return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(multicast_) + heap_offset(symmetric));
+  }
   /// The offset in the heap of `bytes` bytes at `address`; ~0 if they are not all in this PE's
   /// heap.
   HEDDLE_FN uint64_t symmetric_offset(const void* address, size_t bytes) const {
@@ -202,6 +209,7 @@ class team_ref {
   int64_t slot_stride_ = 0;          ///< bytes from one heap of the arena to the next
   const int32_t* slots_ = nullptr;   ///< the slot of each PE
   byte* heap_ = nullptr;             ///< this PE's heap
+  byte* multicast_ = nullptr;        ///< all members' heaps at once; null: there is no such address
   uint64_t heap_bytes_ = 0;          ///< all that it may grow to
   team_memory* memory_ = nullptr;    ///< in the heap
   byte* scratch_ = nullptr;          ///< in the heap

@@ -79,8 +79,8 @@ struct team_control {
 /// A team's part of the symmetric heap, at the same offset on every member. All zero at the start.
 struct team_memory {
   /// Barriers that may be used at the same time, each by one group per PE: the first are for users'
-  /// kernels, the second half is for the channels of collectives.
-  static constexpr int num_barriers = 64;
+  /// kernels, the last for the channels of collectives.
+  static constexpr int num_barriers = 96;
   static constexpr int num_user_barriers = 29;
   static constexpr int stream_barrier = 29;
   static constexpr int host_barrier = 30;

@@ -18,8 +18,8 @@ class cuda_device final : public device {
   cuda_device(std::shared_ptr<const gpu::gpu> gpu, int pes)
       : shared_(std::move(gpu)),
         gpu_(*shared_),
-        capacity_{gpu_.attribute(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT), pes},
-        default_stream_(shared_, capacity_) {}
+        room_(std::make_shared<residency>(gpu_, pes)),
+        default_stream_(shared_, room_) {}
   ~cuda_device() override {
     const gpu::gpu::quiet_scope current(gpu_);
     for (void* memory : memory_) (void)release(memory);
@@ -27,11 +27,17 @@ class cuda_device final : public device {
   cuda_device(const cuda_device&) = delete;
   cuda_device& operator=(const cuda_device&) = delete;
 
-  [[nodiscard]] std::string name() const override { return fmt::format("cuda:{}", gpu_.ordinal()); }
-  [[nodiscard]] int max_resident_threads() const override {
-    return capacity_.multiprocessors *
-           gpu_.attribute(CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR) / capacity_.pes;
+  void preload(const kernel& kernel) override {
+    const gpu::gpu::scope current(gpu_);
+    auto* compiled = static_cast<CUkernel>(kernel.on_cuda ? kernel.on_cuda() : nullptr);
+    if (!compiled) return;
+    CUfunction function = nullptr;
+    CUresult loaded = driver().kernel_get_function(&function, compiled);
+    if (loaded == CUDA_SUCCESS) loaded = driver().func_load(function);
+    gpu::check(driver(), loaded, "loading a kernel to device cuda:{}", gpu_.ordinal());
   }
+  [[nodiscard]] std::string name() const override { return fmt::format("cuda:{}", gpu_.ordinal()); }
+  [[nodiscard]] int max_resident_threads() const override { return room_->max_threads(); }
 
   // From the device's pool: cuMemAlloc and cuMemFree may wait for kernels that run.
   [[nodiscard]] void* allocate(std::size_t bytes) override {
@@ -69,7 +75,10 @@ class cuda_device final : public device {
 
   [[nodiscard]] stream& default_stream() override { return default_stream_; }
   [[nodiscard]] std::unique_ptr<stream> create_stream() override {
-    return std::make_unique<cuda_stream>(shared_, capacity_);
+    return std::make_unique<cuda_stream>(shared_, room_);
+  }
+  [[nodiscard]] std::unique_ptr<stream> borrow_stream(void* cuda_stream) override {
+    return std::make_unique<class cuda_stream>(shared_, room_, static_cast<CUstream>(cuda_stream));
   }
   [[nodiscard]] std::shared_ptr<event> create_event() override {
     return std::make_shared<cuda_event>(shared_);
@@ -83,7 +92,7 @@ class cuda_device final : public device {
 
   const std::shared_ptr<const gpu::gpu> shared_;
   const gpu::gpu& gpu_;
-  const cuda_stream::capacity capacity_;
+  const std::shared_ptr<residency> room_;
   cuda_stream default_stream_;
   std::mutex mutex_;
   std::unordered_set<void*> memory_;

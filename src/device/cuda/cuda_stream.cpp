@@ -15,6 +15,20 @@ thread_local const void* running_for = nullptr;
 
 cuda_event& as_cuda(event& event) { return static_cast<cuda_event&>(event); }
 
+/// `id` is 0 for a stream that is not captured.
+CUresult find_capture(const gpu::driver& driver, CUstream stream, cuuint64_t& id) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+#if CUDA_VERSION >= 13000
+  const CUresult found =
+      driver.stream_get_capture_info(stream, &status, &id, nullptr, nullptr, nullptr, nullptr);
+#else
+  const CUresult found =
+      driver.stream_get_capture_info(stream, &status, &id, nullptr, nullptr, nullptr);
+#endif
+  if (status == CU_STREAM_CAPTURE_STATUS_NONE) id = 0;
+  return found;
+}
+
 }  // namespace
 
 cuda_event::cuda_event(std::shared_ptr<const gpu::gpu> gpu)
@@ -67,39 +81,37 @@ struct cuda_stream::host_call {
   }
 };
 
-cuda_stream::cuda_stream(std::shared_ptr<const gpu::gpu> gpu, capacity capacity)
-    : shared_(std::move(gpu)), gpu_(*shared_), capacity_(capacity) {
+cuda_stream::cuda_stream(std::shared_ptr<const gpu::gpu> gpu, std::shared_ptr<residency> room)
+    : shared_(std::move(gpu)), gpu_(*shared_), room_(std::move(room)), owned_(true) {
   const gpu::gpu::scope current(gpu_);
   gpu::check(driver(), driver().stream_create(&stream_, CU_STREAM_NON_BLOCKING),
              "making a stream on device cuda:{}", gpu_.ordinal());
 }
 
+cuda_stream::cuda_stream(std::shared_ptr<const gpu::gpu> gpu, std::shared_ptr<residency> room,
+                         CUstream borrowed)
+    : shared_(std::move(gpu)),
+      gpu_(*shared_),
+      room_(std::move(room)),
+      owned_(false),
+      stream_(borrowed) {
+  if (!gpu_.has(borrowed))
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "heddle_stream_from_cuda: {} is not a stream of the primary context of this PE's "
+                "device, cuda:{}; make it after cudaSetDevice({})",
+                static_cast<void*>(borrowed), gpu_.ordinal(), gpu_.ordinal());
+}
+
 cuda_stream::~cuda_stream() {
   const gpu::gpu::quiet_scope current(gpu_);
-  CUresult ended = driver().stream_synchronize(stream_);
-  if (ended == CUDA_SUCCESS) ended = driver().stream_destroy(stream_);
+  cuuint64_t captured = 0;
+  CUresult ended = find_capture(driver(), stream_, captured);
+  if (captured) return;  // the capture goes on, and its work has not begun
+  if (ended == CUDA_SUCCESS) ended = driver().stream_synchronize(stream_);
+  if (owned_ && ended == CUDA_SUCCESS) ended = driver().stream_destroy(stream_);
   if (ended != CUDA_SUCCESS)
     log::warn(log::subsystem::device, "a stream of device cuda:{} did not end in order: {}",
               gpu_.ordinal(), gpu::describe(driver(), ended));
-}
-
-void cuda_stream::require_resident(launch_shape shape, CUfunction function) const {
-  if (shape.grid < 1 || shape.block < 1)
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "a launch of {} blocks of {} threads: both must be at least 1", shape.grid,
-                shape.block);
-  int blocks = 0;
-  gpu::check(driver(), driver().occupancy_max_active_blocks(&blocks, function, shape.block, 0),
-             "asking how many blocks of {} threads fit on a multiprocessor of device cuda:{}",
-             shape.block, gpu_.ordinal());
-  const long long fit = static_cast<long long>(blocks) * capacity_.multiprocessors / capacity_.pes;
-  if (shape.grid > fit)
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "a launch of {} blocks of {} threads does not fit: all must be resident at once, "
-                "and device cuda:{} has room for {} of this kernel ({} on each of {} "
-                "multiprocessors{}); launch fewer blocks or threads",
-                shape.grid, shape.block, gpu_.ordinal(), fit, blocks, capacity_.multiprocessors,
-                capacity_.pes > 1 ? fmt::format(", for {} PEs", capacity_.pes) : "");
 }
 
 void cuda_stream::launch(launch_shape shape, const kernel& kernel, const void* arguments,
@@ -111,7 +123,7 @@ void cuda_stream::launch(launch_shape shape, const kernel& kernel, const void* a
                 "the kernel was not compiled for this PE's device, cuda:{}; compile the file that "
                 "launches it with nvcc, for this device's architecture",
                 gpu_.ordinal());
-  require_resident(shape, function);
+  room_->require(shape, function);
   CUlaunchConfig config{};
   config.gridDimX = static_cast<unsigned>(shape.grid);
   config.gridDimY = config.gridDimZ = 1;
@@ -124,12 +136,17 @@ void cuda_stream::launch(launch_shape shape, const kernel& kernel, const void* a
              gpu_.ordinal());
 }
 
+std::uint64_t cuda_stream::capture() const {
+  const gpu::gpu::scope current(gpu_);
+  cuuint64_t id = 0;
+  gpu::check(driver(), find_capture(driver(), stream_, id),
+             "asking whether a stream of device cuda:{} is captured", gpu_.ordinal());
+  return id;
+}
+
 void cuda_stream::enqueue(std::function<void()> work) {
   const gpu::gpu::scope current(gpu_);
-  CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;
-  gpu::check(driver(), driver().stream_is_capturing(stream_, &capturing),
-             "asking whether a stream of device cuda:{} is captured", gpu_.ordinal());
-  if (capturing != CU_STREAM_CAPTURE_STATUS_NONE)
+  if (capture() != 0)
     throw_error(HEDDLE_ERROR_INVALID_USAGE,
                 "this call runs a host function in stream order, which a CUDA graph cannot "
                 "capture; make the call outside of the capture");
@@ -162,6 +179,10 @@ void cuda_stream::wait(std::shared_ptr<event> event) {
 
 void cuda_stream::synchronize() {
   const gpu::gpu::scope current(gpu_);
+  if (capture() != 0)
+    throw_error(HEDDLE_ERROR_INVALID_USAGE,
+                "a stream that is captured into a CUDA graph cannot be waited for; end the "
+                "capture, launch the graph and wait for the stream that it is launched on");
   gpu::check(driver(), driver().stream_synchronize(stream_),
              "waiting for the work of a stream of device cuda:{}", gpu_.ordinal());
   const std::lock_guard lock(failures_->mutex);

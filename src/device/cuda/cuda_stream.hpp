@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "device/cuda/gpu.hpp"
+#include "device/cuda/residency.hpp"
 #include "device/device.hpp"
 
 namespace heddle::exec {
@@ -29,19 +30,19 @@ class cuda_event final : public event {
   CUevent event_ = nullptr;
 };
 
-/// A CUDA stream that no other waits for. Its end waits for its work.
+/// A CUDA stream: one of its own, which waits for no other, or the program's. Its end waits for its
+/// work, but for work that is being captured.
 class cuda_stream final : public stream {
  public:
-  struct capacity {
-    int multiprocessors;
-    int pes;  ///< that share them
-  };
-
-  cuda_stream(std::shared_ptr<const gpu::gpu> gpu, capacity capacity);
+  cuda_stream(std::shared_ptr<const gpu::gpu> gpu, std::shared_ptr<residency> room);
+  /// Throws HEDDLE_ERROR_INVALID_ARGUMENT for a stream of another device.
+  cuda_stream(std::shared_ptr<const gpu::gpu> gpu, std::shared_ptr<residency> room,
+              CUstream borrowed);
   ~cuda_stream() override;
   cuda_stream(const cuda_stream&) = delete;
   cuda_stream& operator=(const cuda_stream&) = delete;
 
+  [[nodiscard]] std::uint64_t capture() const override;
   void launch(launch_shape shape, const kernel& kernel, const void* arguments,
               std::size_t bytes) override;
   /// Throws HEDDLE_ERROR_INVALID_USAGE while the stream is captured: a graph would run the function
@@ -50,6 +51,7 @@ class cuda_stream final : public stream {
   void copy(void* dst, const void* src, std::size_t bytes) override;
   void record(std::shared_ptr<event> event) override;
   void wait(std::shared_ptr<event> event) override;
+  /// Throws HEDDLE_ERROR_INVALID_USAGE while the stream is captured.
   void synchronize() override;
   [[nodiscard]] bool is_immediate() const override { return false; }
   [[nodiscard]] bool runs_caller() const override;
@@ -63,11 +65,11 @@ class cuda_stream final : public stream {
   struct host_call;
 
   [[nodiscard]] const gpu::driver& driver() const { return gpu_.functions(); }
-  void require_resident(launch_shape shape, CUfunction function) const;
 
   const std::shared_ptr<const gpu::gpu> shared_;
   const gpu::gpu& gpu_;
-  const capacity capacity_;
+  const std::shared_ptr<residency> room_;
+  const bool owned_;
   CUstream stream_ = nullptr;
   std::shared_ptr<failure_box> failures_ = std::make_shared<failure_box>();
 };

@@ -62,8 +62,11 @@ struct driver {
   decltype(&::cuMemAllocAsync) mem_alloc_async = nullptr;
   decltype(&::cuMemFreeAsync) mem_free_async = nullptr;
   decltype(&::cuStreamWaitEvent) stream_wait_event = nullptr;
-  decltype(&::cuStreamIsCapturing) stream_is_capturing = nullptr;
+  decltype(&::cuStreamGetCaptureInfo) stream_get_capture_info = nullptr;
+  decltype(&::cuStreamGetCtx) stream_get_ctx = nullptr;
   decltype(&::cuLaunchHostFunc) launch_host_func = nullptr;
+  decltype(&::cuKernelGetFunction) kernel_get_function = nullptr;
+  decltype(&::cuFuncLoad) func_load = nullptr;
   decltype(&::cuLaunchKernelEx) launch_kernel_ex = nullptr;
   decltype(&::cuOccupancyMaxActiveBlocksPerMultiprocessor) occupancy_max_active_blocks = nullptr;
 

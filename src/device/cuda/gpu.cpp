@@ -96,6 +96,17 @@ int gpu::attribute(CUdevice_attribute which) const {
   return value;
 }
 
+bool gpu::has(CUstream stream) const {
+  const scope current(*this);
+  CUcontext context = nullptr;
+  const CUresult found = driver_.stream_get_ctx(stream, &context);
+  if (found == CUDA_ERROR_INVALID_HANDLE || found == CUDA_ERROR_INVALID_CONTEXT ||
+      found == CUDA_ERROR_CONTEXT_IS_DESTROYED)
+    return false;
+  check(driver_, found, "asking for the context of a stream");
+  return context == context_;
+}
+
 int gpu::find(const device_uuid& uuid) const {
   for (int ordinal = 0; ordinal < count_devices(driver_); ++ordinal) {
     CUdevice device = 0;

@@ -55,6 +55,8 @@ class gpu {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const device_uuid& uuid() const { return uuid_; }
   [[nodiscard]] int attribute(CUdevice_attribute which) const;
+  /// Whether a stream of the program runs its work here.
+  [[nodiscard]] bool has(CUstream stream) const;
   /// Beside the streams of the program; copy() and clear() use it.
   [[nodiscard]] CUstream own_stream() const { return stream_; }
   /// Physical memory of that kind is made, mapped and given access in multiples of this.

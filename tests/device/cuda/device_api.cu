@@ -4,6 +4,7 @@
 // What the device API becomes in PTX. The scopes must be .sys wherever another PE looks: no CPU
 // test can tell.
 
+#include <heddle/device/impl/multimem.hpp>
 #include <heddle/device/ll.hpp>
 #include <heddle/device/team.hpp>
 
@@ -70,4 +71,16 @@ extern "C" __global__ void ll_words(ll_line* to, const ll_line* from, uint64_t* 
   ll_store(to, 5, 1);
   while (!ll_load(from, 1, *data)) {
   }
+}
+
+// Nothing is done PE by PE where an NVLink switch can do it: sm_90 and later.
+// MULTIMEM-LABEL: .entry combine_all(
+// MULTIMEM: fence.proxy.alias
+// MULTIMEM: multimem.ld_reduce.relaxed.sys.global.add.acc::f32.v4.bf16x2
+// MULTIMEM: multimem.st.relaxed.sys.global.v4.f32
+// MULTIMEM: ret;
+extern "C" __global__ void combine_all(team_ref team, bf16* values) {
+  using access = detail::multimem<bf16, reduce_sum>;
+  detail::fence_multicast();
+  access::store(team, values, access::load_reduce(team, values));
 }

@@ -18,6 +18,7 @@ int count() {
   return (kernel<T, Op, protocol::ll, algorithm::one_shot>() != nullptr) +
          (kernel<T, Op, protocol::simple, algorithm::one_shot>() != nullptr) +
          (kernel<T, Op, protocol::simple, algorithm::two_shot>() != nullptr) +
+         (kernel<T, Op, protocol::simple, algorithm::multicast>() != nullptr) +
          (kernel<T, Op, protocol::ll, algorithm::ring>() != nullptr) +
          (kernel<T, Op, protocol::simple, algorithm::ring>() != nullptr) +
          (kernel<T, Op, protocol::ll, algorithm::tree>() != nullptr) +

@@ -106,7 +106,7 @@ HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& team,
                                      operation::all_reduce, pe) == wait_status::ok;
   arrived = group.all(arrived);
   if (arrived) {
-    detail::operand_list<T, channel_scratch::max_one_shot_pes> with;
+    detail::operand_list<T, channel_scratch::max_direct_pes> with;
     for (int pe = 0; pe < n_pes; ++pe)
       with.add_source(pe == me ? static_cast<const void*>(input)
                                : scratch.simple_slot(half, pe).data);
@@ -131,7 +131,7 @@ HEDDLE_FN void all_reduce_one_shot(B block, const all_reduce_args& args) {
   constexpr size_t capacity = (Protocol == protocol::ll ? channel_scratch::ll_capacity
                                                         : channel_scratch::one_shot_capacity) /
                               sizeof(T);
-  const channel_scratch scratch(args.team, block.block_rank());
+  const channel_scratch scratch(args.team, block.block_rank(), block.num_blocks());
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
   for (size_t at = 0; at < part.count; at += capacity) {
     const size_t n = part.count - at < capacity ? part.count - at : capacity;

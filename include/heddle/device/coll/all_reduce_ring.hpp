@@ -22,13 +22,13 @@ HEDDLE_FN void all_reduce_ring(B block, const all_reduce_args& args) {
   using links_type = link_set<Protocol, T, Op, B>;
   const int n_pes = args.team.n_pes();
   const int position = args.topology.ring_position;
-  const channel_scratch scratch(args.team, block.block_rank());
+  link_memory* link = channel_scratch(args.team, block.block_rank(), block.num_blocks()).links();
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
 
   block.sync();  // the call before has saved its steps
   links_type ring(block, args.team);
-  ring.add_receive(&scratch.link(0), &scratch.link(0), args.topology.ring_previous);
-  ring.add_send(&scratch.link(0), &scratch.link(0), args.topology.ring_next);
+  ring.add_receive(link, link, args.topology.ring_previous);
+  ring.add_send(link, link, args.topology.ring_next);
 
   const size_t round = links_type::capacity * static_cast<size_t>(n_pes);
   for (size_t at = 0; at < part.count; at += round) {

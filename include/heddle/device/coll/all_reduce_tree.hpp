@@ -31,8 +31,8 @@ class tree_half {
  public:
   using links_type = link_set<Protocol, T, Op, B>;
 
-  HEDDLE_FN tree_half(B block, const all_reduce_args& args, const channel_scratch& scratch,
-                      int index, const T* input, T* output, size_t n)
+  HEDDLE_FN tree_half(B block, const all_reduce_args& args, link_memory* links, int index,
+                      const T* input, T* output, size_t n)
       : up_(block, args.team),
         down_(block, args.team),
         root_(args.topology.trees[index].parent < 0),
@@ -41,7 +41,7 @@ class tree_half {
         output_(output),
         n_(n) {
     const auto& tree = args.topology.trees[index];
-    auto link = [&](int which) { return &scratch.link(1 + 3 * index + which); };
+    auto link = [&](int which) { return links + 1 + 3 * index + which; };
     for (int c = 0; c < 2; ++c) {
       if (tree.children[c] < 0) continue;
       up_.add_receive(link(c), link(0), tree.children[c]);
@@ -89,14 +89,14 @@ template <protocol Protocol, class T, class Op, block_group B>
 HEDDLE_FN void all_reduce_tree(B block, const all_reduce_args& args) {
   constexpr size_t ahead = 3;
   static_assert(ahead < link_memory::slots);
-  const channel_scratch scratch(args.team, block.block_rank());
+  link_memory* links = channel_scratch(args.team, block.block_rank(), block.num_blocks()).links();
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
   const detail::segment<T> first(part.count, 2, 0);
 
   block.sync();  // the call before has saved its steps
-  detail::tree_half<Protocol, T, Op, B> left(block, args, scratch, 0, part.input, part.output,
+  detail::tree_half<Protocol, T, Op, B> left(block, args, links, 0, part.input, part.output,
                                              first.count);
-  detail::tree_half<Protocol, T, Op, B> right(block, args, scratch, 1, part.input + first.count,
+  detail::tree_half<Protocol, T, Op, B> right(block, args, links, 1, part.input + first.count,
                                               part.output + first.count, part.count - first.count);
   const size_t chunks = left.chunks() > right.chunks() ? left.chunks() : right.chunks();
   for (size_t c = 0; c < chunks + ahead; ++c) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <heddle/device/coll/all_reduce.hpp>
+#include <heddle/device/impl/multimem.hpp>
 
 /// Two-shot AllReduce over mapped memory: PE i owns segment i, combines it from all PEs in the
 /// order of the PEs, and writes the result to all. Every byte crosses once in each direction, and
@@ -83,7 +84,7 @@ HEDDLE_FN void two_shot_in_place(G group, const team_ref& team, const channel_sc
                                  const segment<T>& mine, stores how, Buffers buffers) {
   const int me = team.my_pe();
   const int n_pes = team.n_pes();
-  operand_list<T, channel_scratch::max_one_shot_pes> with;
+  operand_list<T, channel_scratch::max_direct_pes> with;
   for (int pe = 0; pe < n_pes; ++pe)
     with.add_source(reinterpret_cast<const T*>(team.ptr(team.heap(), pe) + buffers(pe).input) +
                     mine.begin);
@@ -98,7 +99,47 @@ HEDDLE_FN void two_shot_in_place(G group, const team_ref& team, const channel_sc
   reduce_copy<T, Op>(group, with.view(), mine.count, {n_pes}, how);
 }
 
-/// One piece of at most staging_capacity bytes. The slot of PE p in staging_in holds its input to
+/// The same by multicast, for buffers at the same offsets: an NVLink switch combines, and writes to
+/// all. What does not fill a unit is done without it.
+template <class T, class Op, group G>
+HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team, const channel_scratch& scratch,
+                                     const T* input, T* output, const segment<T>& mine,
+                                     const two_shot_buffers& offsets) {
+  using access = multimem<T, Op>;
+  constexpr int batch = HEDDLE_HAS_MULTIMEM ? 4 : 1;
+  const finish_for finish{team.n_pes()};
+  const size_t units = mine.count / access::elements;
+  const size_t threads = static_cast<size_t>(group.size());
+  const T* from = input + mine.begin;
+  T* to = output + mine.begin;
+  const auto finished = [&](typename access::unit value) {
+    for (int e = 0; e < access::elements; ++e)
+      value.element[e] = finish_stored<T, Op>(value.element[e], finish);
+    return value;
+  };
+
+  fence_multicast();  // what all have written by its own address
+  size_t i = static_cast<size_t>(group.rank());
+  for (; i + (batch - 1) * threads < units; i += batch * threads) {
+    typename access::unit value[batch];
+    for (int b = 0; b < batch; ++b)
+      value[b] = access::load_reduce(team, from + (i + b * threads) * access::elements);
+    for (int b = 0; b < batch; ++b)
+      access::store(team, to + (i + b * threads) * access::elements, finished(value[b]));
+  }
+  for (; i < units; i += threads)
+    access::store(team, to + i * access::elements,
+                  finished(access::load_reduce(team, from + i * access::elements)));
+  fence_multicast();
+
+  segment<T> rest = mine;
+  rest.begin += units * access::elements;
+  rest.count -= units * access::elements;
+  two_shot_in_place<T, Op>(group, team, scratch, rest, stores::cached,
+                           [&](int) { return offsets; });
+}
+
+/// One piece of at most staging_capacity() bytes. The slot of PE p in staging_in holds its input to
 /// my segment; staging_out has the layout of the piece.
 template <class T, class Op, group G>
 HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scratch& scratch,
@@ -118,7 +159,7 @@ HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scra
   }
   if (team.sync(group, barrier) != wait_status::ok) return false;
 
-  operand_list<T, channel_scratch::max_one_shot_pes> with;
+  operand_list<T, channel_scratch::max_direct_pes> with;
   for (int pe = 0; pe < n_pes; ++pe)
     with.add_source(pe == me ? static_cast<const void*>(input + mine.begin)
                              : in + static_cast<size_t>(pe) * slot_bytes);
@@ -135,16 +176,25 @@ HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scra
   return true;
 }
 
+template <class T, class Op, bool Multicast>
+HEDDLE_FN bool goes_by_multicast(const team_ref& team, const two_shot_buffers& offsets) {
+  return Multicast && multimem<T, Op>::supported &&
+         (!HEDDLE_HAS_MULTIMEM || team.has_multicast()) &&
+         (offsets.input | offsets.output) % 16 == 0;
+}
+
 }  // namespace detail
 
-template <class T, class Op, block_group B>
+/// With `Multicast` an NVLink switch does the combining where it can: for symmetric buffers at the
+/// same offsets, aligned to 16 bytes. Its order is its own, and not the same on every run.
+template <class T, class Op, bool Multicast = false, block_group B>
 HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args) {
   const team_ref& team = args.team;
-  const channel_scratch scratch(team, block.block_rank());
+  const channel_scratch scratch(team, block.block_rank(), block.num_blocks());
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
   const int barrier = team_memory::first_channel_barrier + block.block_rank();
   // A segment for each PE must fit in the staging area, with borders on cache lines.
-  const size_t staged = channel_scratch::staging_capacity / sizeof(T) -
+  const size_t staged = scratch.staging_capacity() / sizeof(T) -
                         static_cast<size_t>(team.n_pes()) * cache_line / sizeof(T);
 
   block.sync();  // the call before has counted
@@ -158,7 +208,12 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args) {
   if (way == detail::two_shot_way::aborted) return;
 
   if (way != detail::two_shot_way::staged) {
-    if (way == detail::two_shot_way::same_offsets) {
+    if (way == detail::two_shot_way::same_offsets &&
+        detail::goes_by_multicast<T, Op, Multicast>(team, mine)) {
+      if constexpr (Multicast && detail::multimem<T, Op>::supported)
+        detail::two_shot_by_multicast<T, Op>(block, team, scratch, part.input, part.output,
+                                             my_segment, mine);
+    } else if (way == detail::two_shot_way::same_offsets) {
       detail::two_shot_in_place<T, Op>(block, team, scratch, my_segment, args.stores,
                                        [&](int) { return mine; });
     } else {

@@ -7,21 +7,23 @@
 
 namespace heddle {
 
-/// The collectives' part of a team's memory: one area per channel, at the same offset on every
-/// member, all zero at the start and touched by what is used alone.
+/// The collectives' part of a team's memory, at the same offset on every member, all zero at the
+/// start and touched by what is used alone. [c] is by channel, [pe] by PE:
 ///
-///   state        counters of this PE
-///   one-shot LL      [2 halves][PE] a slot that only that PE writes
-///   one-shot Simple  [2 halves][PE] a header line with a flag, then data
-///   two-shot         [PE] an arrival line; staging for buffers that are not symmetric
-///   links            see link.hpp
+///     state      [c]             counters of this PE
+///     arrivals   [c][pe]         two-shot: lines that only that PE writes
+///     staging    [c]             two-shot, for buffers that are not symmetric: pieces to combine,
+///                                and results; all channels of a call share one area
+///     one-shot   [c][half][pe]   slots that only that PE writes: of LL words; a flag and data
+///     links      [c]             see link.hpp; last, so that a team without rings and trees can do
+///                                without their memory
 class channel_scratch {
  public:
-  static constexpr int max_channels = 8;
-  static constexpr int max_one_shot_pes = 64;
-  static constexpr size_t ll_capacity = 4096;         ///< bytes of data of a one-shot LL slot
-  static constexpr size_t one_shot_capacity = 65536;  ///< bytes of data of a one-shot Simple slot
-  static constexpr size_t staging_capacity = 524288;  ///< bytes of a staging area
+  static constexpr int max_channels = 64;
+  static constexpr int max_slot_channels = 16;  ///< of one-shot, ring and tree, which have slots
+  static constexpr int max_direct_pes = 64;     ///< of one-shot and two-shot
+  static constexpr size_t ll_capacity = 4096;   ///< bytes of data of a one-shot LL slot
+  static constexpr size_t one_shot_capacity = 16384;  ///< bytes of data of a one-shot Simple slot
   static constexpr int num_links = 7;
 
   /// Counters that live from call to call. Each counts the calls of one kind, the same on every PE.
@@ -46,57 +48,77 @@ class channel_scratch {
     alignas(cache_line) byte data[one_shot_capacity];
   };
 
-  HEDDLE_FN channel_scratch(const team_ref& team, int channel)
-      : base_(team.scratch() + static_cast<size_t>(channel) * bytes_per_channel(team.n_pes())),
+  /// Of one of the channels of a call.
+  HEDDLE_FN channel_scratch(const team_ref& team, int channel, int channels)
+      : base_(team.scratch()),
+        channel_(static_cast<size_t>(channel)),
+        channels_(static_cast<size_t>(channels)),
         n_pes_(static_cast<size_t>(team.n_pes())) {}
 
-  HEDDLE_FN state_type& state() const { return *reinterpret_cast<state_type*>(base_); }
+  HEDDLE_FN state_type& state() const { return reinterpret_cast<state_type*>(base_)[channel_]; }
+  HEDDLE_FN arrival& arrival_of(int pe) const {
+    return reinterpret_cast<arrival*>(
+        base_ + arrival_offset())[channel_ * n_pes_ + static_cast<size_t>(pe)];
+  }
+
+  /// Segments that peers push to this PE, and results that they push: staging_capacity() bytes
+  /// each.
+  HEDDLE_FN byte* staging_in() const {
+    return base_ + staging_offset(n_pes_) + channel_ * staging_capacity();
+  }
+  HEDDLE_FN byte* staging_out() const { return staging_in() + staging_bytes; }
+  HEDDLE_FN size_t staging_capacity() const {
+    const size_t even = staging_bytes / channels_ / line * line;
+    return even < most_staging ? even : most_staging;
+  }
 
   HEDDLE_FN ll_line* ll_slot(uint64_t half, int from) const {
-    return reinterpret_cast<ll_line*>(base_ + ll_offset()) +
+    return reinterpret_cast<ll_line*>(one_shot_area()) +
            (half * n_pes_ + static_cast<size_t>(from)) * (ll_capacity / 8);
   }
   HEDDLE_FN one_shot_slot& simple_slot(uint64_t half, int from) const {
     return reinterpret_cast<one_shot_slot*>(
-        base_ + simple_offset(n_pes_))[half * n_pes_ + static_cast<size_t>(from)];
+        one_shot_area() + ll_bytes(n_pes_))[half * n_pes_ + static_cast<size_t>(from)];
   }
-  HEDDLE_FN arrival& arrival_of(int pe) const {
-    return reinterpret_cast<arrival*>(base_ + arrival_offset(n_pes_))[pe];
-  }
-  /// Segments that peers push to this PE, and results that they push.
-  HEDDLE_FN byte* staging_in() const { return base_ + staging_offset(n_pes_); }
-  HEDDLE_FN byte* staging_out() const { return staging_in() + staging_capacity; }
-  HEDDLE_FN link_memory& link(int index) const {
-    return reinterpret_cast<link_memory*>(base_ + link_offset(n_pes_))[index];
+  /// `num_links` of them.
+  HEDDLE_FN link_memory* links() const {
+    return reinterpret_cast<link_memory*>(base_ + link_offset(n_pes_)) + channel_ * num_links;
   }
 
-  HEDDLE_FN static constexpr size_t bytes_per_channel(int n_pes) {
-    return link_offset(static_cast<size_t>(n_pes)) + num_links * sizeof(link_memory);
-  }
-  HEDDLE_FN static constexpr size_t bytes_per_team(int n_pes) {
-    return max_channels * bytes_per_channel(n_pes);
+  HEDDLE_FN static constexpr size_t bytes_per_team(int n_pes, bool with_links = true) {
+    return link_offset(static_cast<size_t>(n_pes)) +
+           (with_links ? max_slot_channels * num_links * sizeof(link_memory) : 0);
   }
 
  private:
-  HEDDLE_FN static constexpr size_t one_shot_pes(size_t n) { return n <= max_one_shot_pes ? n : 0; }
-  HEDDLE_FN static constexpr size_t aligned(size_t bytes) {
-    return (bytes + 2 * cache_line - 1) / (2 * cache_line) * (2 * cache_line);
-  }
-  HEDDLE_FN static constexpr size_t ll_offset() { return sizeof(state_type); }
-  HEDDLE_FN static constexpr size_t simple_offset(size_t n) {
-    return aligned(ll_offset() + 2 * one_shot_pes(n) * ll_capacity / 8 * sizeof(ll_line));
-  }
-  HEDDLE_FN static constexpr size_t arrival_offset(size_t n) {
-    return simple_offset(n) + 2 * one_shot_pes(n) * sizeof(one_shot_slot);
-  }
+  static constexpr size_t line = 2 * cache_line;
+  static constexpr size_t staging_bytes = size_t{4} << 20;   ///< of all channels, in one direction
+  static constexpr size_t most_staging = size_t{512} << 10;  ///< of a channel
+
+  HEDDLE_FN static constexpr size_t direct_pes(size_t n) { return n <= max_direct_pes ? n : 0; }
+  HEDDLE_FN static constexpr size_t arrival_offset() { return max_channels * sizeof(state_type); }
   HEDDLE_FN static constexpr size_t staging_offset(size_t n) {
-    return arrival_offset(n) + n * sizeof(arrival);
+    return arrival_offset() + max_channels * direct_pes(n) * sizeof(arrival);
+  }
+  HEDDLE_FN static constexpr size_t one_shot_offset(size_t n) {
+    return staging_offset(n) + 2 * staging_bytes;
+  }
+  HEDDLE_FN static constexpr size_t ll_bytes(size_t n) {
+    return 2 * direct_pes(n) * (ll_capacity / 8) * sizeof(ll_line);
+  }
+  HEDDLE_FN static constexpr size_t one_shot_bytes(size_t n) {
+    return ll_bytes(n) + 2 * direct_pes(n) * sizeof(one_shot_slot);
+  }
+  HEDDLE_FN byte* one_shot_area() const {
+    return base_ + one_shot_offset(n_pes_) + channel_ * one_shot_bytes(n_pes_);
   }
   HEDDLE_FN static constexpr size_t link_offset(size_t n) {
-    return aligned(staging_offset(n) + 2 * staging_capacity);
+    return one_shot_offset(n) + max_slot_channels * one_shot_bytes(n);
   }
 
   byte* base_;
+  size_t channel_;
+  size_t channels_;
   size_t n_pes_;
 };
 

@@ -18,6 +18,7 @@ class team_ref_builder {
     const int32_t* slots;
     byte* heap;
     uint64_t heap_bytes;
+    byte* multicast = nullptr;
     team_memory* memory;
     byte* scratch;
     team_control* control;
@@ -38,6 +39,7 @@ class team_ref_builder {
     ref.slots_ = from.slots;
     ref.heap_ = from.heap;
     ref.heap_bytes_ = from.heap_bytes;
+    ref.multicast_ = from.multicast;
     ref.memory_ = from.memory;
     ref.scratch_ = from.scratch;
     ref.control_ = from.control;
