@@ -175,13 +175,24 @@ HEDDLE_API heddle_status_t heddle_free(heddle_runtime_t runtime, void* ptr);
 HEDDLE_API heddle_status_t heddle_ptr(heddle_runtime_t runtime, const void* symmetric, int pe,
                                       void** ptr);
 
-/// Makes the caller's own host memory [buffer, buffer + bytes) symmetric: its pages become part of
-/// the heap, in place, and *symmetric is their address in the heap, for use in kernels. Host calls
-/// take either address. buffer and bytes are multiples of the page size (4096), and no thread may
-/// touch the pages during the call. Collective; every PE gives the same size.
+/// Makes the caller's own memory [buffer, buffer + bytes) symmetric, in place: *symmetric is its
+/// address in the heap, for use in kernels. Host calls take either address. Collective; every PE
+/// gives the same size. A buffer that cannot be taken is an error on all PEs, which names the PE.
+///
+/// With HEDDLE_DEVICE=host: host memory, whose pages become the heap's. buffer and bytes are
+/// multiples of the page size (4096), and no thread may touch the pages during the call.
+///
+/// With a CUDA device: memory of that device made by cuMemCreate, of one allocation or several
+/// mapped one behind the other (ncclMemAlloc, PyTorch's expandable segments and symmetric memory).
+/// buffer is where the first of them begins: register all that is of use in it, and any part is
+/// symmetric. With PEs in other processes they are made with requestedHandleTypes
+/// CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR. CUDA maps no memory of cudaMalloc or of its pools a
+/// second time, hence HEDDLE_ERROR_NOT_SUPPORTED; unregistered, it is a local buffer of puts, gets
+/// and collectives as any other.
 HEDDLE_API heddle_status_t heddle_register(heddle_runtime_t runtime, void* buffer, size_t bytes,
                                            void** symmetric);
-/// Gives the pages back to the process, content kept. Collective.
+/// Gives the memory back to the process, content kept. No work on any stream of any PE uses it any
+/// more. Collective.
 HEDDLE_API heddle_status_t heddle_unregister(heddle_runtime_t runtime, void* buffer);
 
 /* ---- teams -------------------------------------------------------------------------------- */

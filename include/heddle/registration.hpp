@@ -8,8 +8,8 @@
 
 namespace heddle {
 
-/// Host memory of the caller that is symmetric, in place, while this lives: n elements that begin
-/// and end at pages. Made and destroyed collectively. Destroyed by an exception, it aborts the
+/// Memory of the caller that is symmetric, in place, while this lives: n elements, of what
+/// heddle_register takes. Made and destroyed collectively. Destroyed by an exception, it aborts the
 /// world instead, and the buffer stays registered until the runtime ends.
 template <class T>
 class registration {

@@ -25,6 +25,8 @@ ordered_json what_must_agree(const environment& settings) {
           {"HEDDLE_DEVICE", settings.device == "host" ? "host" : "cuda"},
           {"HEDDLE_MAX_TEAMS", settings.max_teams},
           {"HEDDLE_EPOCH_BITS", settings.epoch_bits},
+          {"HEDDLE_FABRIC_HANDLES", settings.fabric_handles},
+          {"HEDDLE_MULTICAST", settings.multicast ? 1 : 0},
           {"HEDDLE_ALGO", settings.algo},
           {"HEDDLE_PROTO", settings.proto},
           {"HEDDLE_CHANNELS", settings.channels},
@@ -32,8 +34,9 @@ ordered_json what_must_agree(const environment& settings) {
 }
 
 /// As much as the machine has, as far as the addresses of a process reach for all its PEs.
-std::size_t automatic_heap_size(const bootstrap& bootstrap) {
-  constexpr std::size_t addresses = std::size_t{1} << 46;
+std::size_t automatic_heap_size(const bootstrap& bootstrap, const environment& settings) {
+  // Heaps on GPUs have as many addresses again for registered buffers, and a range for multicast.
+  const auto addresses = std::size_t{1} << (settings.device == "host" ? 46 : 44);
   const auto memory = static_cast<std::size_t>(::sysconf(_SC_PHYS_PAGES)) *
                       static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   std::size_t neighbours = 0;
@@ -48,7 +51,7 @@ void agree_on_settings(bootstrap& bootstrap, environment& settings, deadline unt
   constexpr const char *asked_heap = "heap asked for", *automatic_heap = "automatic heap";
   auto mine = what_must_agree(settings);
   mine[asked_heap] = settings.heap_size;
-  mine[automatic_heap] = automatic_heap_size(bootstrap);
+  mine[automatic_heap] = automatic_heap_size(bootstrap, settings);
   const auto sent = ordered_json::to_cbor(mine);
   const auto all = bootstrap.all_gather(std::as_bytes(std::span(sent)), until);
 

@@ -27,11 +27,15 @@ class cuda_pe_device final : public pe_device {
     int common_blocks;  ///< see pe_device
     bool whole_lines;   ///< as well
   };
-  cuda_pe_device(std::shared_ptr<const gpu::gpu> gpu, const sharing& sharing, double timeout)
+  cuda_pe_device(std::shared_ptr<const gpu::gpu> gpu, const sharing& sharing,
+                 const environment& settings)
       : pe_device(false, sharing.common_blocks),
         gpu_(std::move(gpu)),
         whole_lines_(sharing.whole_lines),
-        timeout_(timeout),
+        timeout_(settings.timeout),
+        // Teams also meet in host memory, which other hosts do not reach.
+        handles_{.fabric = settings.fabric_handles == "auto", .across_hosts = false},
+        multicast_(settings.multicast),
         executor_(exec::create_cuda_device(gpu_, sharing.pes)),
         own_stream_(executor_->create_stream()) {}
   ~cuda_pe_device() override {
@@ -47,7 +51,9 @@ class cuda_pe_device final : public pe_device {
           device_heap_memory::options{.bytes = bytes,
                                       .stride = stride,
                                       .until = until,
-                                      .timeout = std::chrono::duration<double>(timeout_)});
+                                      .timeout = std::chrono::duration<double>(timeout_),
+                                      .handles = handles_,
+                                      .multicast = multicast_});
     };
   }
 
@@ -73,6 +79,8 @@ class cuda_pe_device final : public pe_device {
   const std::shared_ptr<const gpu::gpu> gpu_;
   const bool whole_lines_;
   const double timeout_;
+  const handle_options handles_;
+  const bool multicast_;
   const std::unique_ptr<exec::device> executor_;
   const std::unique_ptr<exec::stream> own_stream_;
   std::vector<void*> shared_;
@@ -152,7 +160,7 @@ std::unique_ptr<pe_device> choose_cuda_device(const environment& settings,
             "PE {} runs on cuda:{} ({}), which {} PE{} share{}; collectives have at most {} blocks",
             bootstrap.rank(), ordinal, gpu->name(), shared.pes, shared.pes == 1 ? "" : "s",
             shared.pes == 1 ? std::string() : ": " + gpu::describe_sharing(), shared.common_blocks);
-  return std::make_unique<cuda_pe_device>(gpu, shared, settings.timeout);
+  return std::make_unique<cuda_pe_device>(gpu, shared, settings);
 }
 
 std::vector<device_description> list_cuda_devices() {

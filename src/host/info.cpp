@@ -91,8 +91,8 @@ ordered_json peers(heddle_runtime& runtime) {
                            : "none"},
          {"reason", self     ? std::string("this PE")
                     : mapped ? "the same host: its heap is in this process's arena"
-                             : fmt::format("another host ({}), and there is no network "
-                                           "transport yet",
+                             : fmt::format("{} ({}), and there is no network transport yet",
+                                           runtime.heap().memory().why_not_mapped(pe),
                                            bootstrap.host_of(pe))}});
   }
   return result;
@@ -120,10 +120,13 @@ heddle_status_t heddle_info_json(heddle_runtime_t runtime, char** json) {
                         {"variables", variables()}};
     if (runtime) {
       const auto& bootstrap = runtime->bootstrap();
+      const auto& memory = runtime->heap().memory();
       all["job"] = {{"bootstrap", bootstrap.name()},
                     {"job_id", bootstrap.job_id()},
                     {"my_pe", runtime->my_pe()},
-                    {"n_pes", runtime->n_pes()}};
+                    {"n_pes", runtime->n_pes()},
+                    {"multicast_bytes", memory.multicast_size()},
+                    {"why_no_multicast", memory.why_no_multicast()}};
       all["peers"] = peers(*runtime);
     }
     const std::string text = all.dump(2);

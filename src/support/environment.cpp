@@ -148,6 +148,10 @@ const std::vector<variable>& variables() {
       {"HEDDLE_EPOCH_BITS", "32",
        "Width of the flags of the LL protocol, 8 to 32: for tests of their wrap",
        integer(&environment::epoch_bits, 8, 32)},
+      {"HEDDLE_FABRIC_HANDLES", "auto",
+       "How GPU memory goes to other processes: auto (as fabric handles where every PE's driver "
+       "has them, else as file descriptors) or off (as file descriptors)",
+       one_of(&environment::fabric_handles, {"auto", "off"})},
       {"HEDDLE_HEAP_SIZE", "auto",
        "Address space reserved for each PE's heap, as 64M or 16GiB: memory is taken as it is used; "
        "auto: the machine's memory rounded up to a power of two, or less where many PEs share a "
@@ -163,6 +167,10 @@ const std::vector<variable>& variables() {
        "Teams that a PE can be in at one time, world and node included, 2 to 64; auto: 64 on the "
        "host device, 16 on cuda, where each takes memory from the start",
        team_places()},
+      {"HEDDLE_MULTICAST", "0",
+       "1: map heaps in GPU memory for multicast too, where every PE has a device of its own that "
+       "can (NVLink SHARP); the switch reduces in an order of its own",
+       flag(&environment::multicast)},
       {"HEDDLE_PROTO", "", "Protocol of collectives: simple, ll or ll128; empty: chosen by size",
        one_of(&environment::proto, {"", "simple", "ll", "ll128"})},
       {"HEDDLE_RENDEZVOUS_PORT", "0",

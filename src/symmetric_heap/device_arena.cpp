@@ -16,11 +16,12 @@ CUdeviceptr address_of(const std::byte* pointer) { return reinterpret_cast<CUdev
 
 }  // namespace
 
-device_arena::device_arena(const gpu::driver& driver, int slots, std::size_t stride)
+device_arena::device_arena(const gpu::driver& driver, int slots, std::size_t stride,
+                           std::size_t alignment)
     : driver_(driver), slots_(slots), stride_(stride) {
   const std::size_t bytes = static_cast<std::size_t>(slots) * stride;
   CUdeviceptr start = 0;
-  gpu::check(driver, driver.mem_address_reserve(&start, bytes, 0, 0, 0),
+  gpu::check(driver, driver.mem_address_reserve(&start, bytes, alignment, 0, 0),
              "reserving GPU addresses for {} heaps of {} ({}); lower HEDDLE_HEAP_SIZE", slots,
              format_bytes(stride), format_bytes(bytes));
   base_ = reinterpret_cast<std::byte*>(start);
@@ -37,9 +38,10 @@ device_arena::~device_arena() {
 
 std::shared_ptr<device_arena> device_arena::shared_by_threads(const gpu::driver& driver,
                                                               const std::string& job, int slots,
-                                                              std::size_t stride) {
+                                                              std::size_t stride,
+                                                              std::size_t alignment) {
   return shared_arenas<device_arena>::of_process().get(
-      job, [&] { return std::make_shared<device_arena>(driver, slots, stride); });
+      job, [&] { return std::make_shared<device_arena>(driver, slots, stride, alignment); });
 }
 
 void device_arena::map(int index, std::size_t offset, std::size_t bytes,

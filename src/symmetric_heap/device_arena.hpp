@@ -19,8 +19,9 @@ namespace heddle {
 /// its own or several on one: what one maps, all of their devices can reach.
 class device_arena {
  public:
-  /// Reserves addresses, no memory. Throws HEDDLE_ERROR_OUT_OF_MEMORY if there are not enough.
-  device_arena(const gpu::driver& driver, int slots, std::size_t stride);
+  /// Reserves addresses, no memory, from a multiple of `alignment`, a power of two. Throws
+  /// HEDDLE_ERROR_OUT_OF_MEMORY if there are not enough.
+  device_arena(const gpu::driver& driver, int slots, std::size_t stride, std::size_t alignment);
   /// Unmaps all pieces. No kernel may use them any more.
   ~device_arena();
   device_arena(const device_arena&) = delete;
@@ -29,7 +30,7 @@ class device_arena {
   /// The one arena of a job whose PEs are threads of this process; see arena::shared_by_threads.
   static std::shared_ptr<device_arena> shared_by_threads(const gpu::driver& driver,
                                                          const std::string& job, int slots,
-                                                         std::size_t stride);
+                                                         std::size_t stride, std::size_t alignment);
 
   [[nodiscard]] std::byte* slot(int index) const {
     return base_ + static_cast<std::size_t>(index) * stride_;

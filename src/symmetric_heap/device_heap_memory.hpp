@@ -2,16 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bootstrap/bootstrap.hpp"
 #include "device/cuda/gpu.hpp"
+#include "device/cuda/physical_memory.hpp"
+#include "symmetric_heap/buffer_agreement.hpp"
 #include "symmetric_heap/descriptor_exchange.hpp"
 #include "symmetric_heap/device_arena.hpp"
+#include "symmetric_heap/device_peers.hpp"
+#include "symmetric_heap/handle_exchange.hpp"
 #include "symmetric_heap/heap_memory.hpp"
+#include "symmetric_heap/multicast_range.hpp"
 
 namespace heddle {
 
@@ -21,7 +28,7 @@ namespace heddle {
 ///     makes a piece of its device's memory,
 ///       maps it into its own slot
 ///     tells whether it could         (all_gather)  one could not: all give the piece back
-///     passes it to the processes of its host,
+///     passes it to the other processes,
 ///       maps theirs into their slots
 ///     tells whether it could         (all_gather)  one could not: all give all pieces back
 ///
@@ -29,6 +36,12 @@ namespace heddle {
 /// PE that cannot pass descriptors at all (ulimit -n) is lost to the job, and says why. What is
 /// mapped stays so until the last PE of the process ends: others' kernels may use it. A PE whose
 /// device mine cannot reach (no NVLink, no PCIe peer access) is not mapped.
+///
+///     slot:   | pieces, as it grows             ... | registered buffers                   ... |
+///             0                            stride / 2                                     stride
+///
+/// A registered buffer's memory is the user's, mapped a second time, by the same steps: one for
+/// each of the allocations that it consists of.
 class device_heap_memory final : public heap_memory {
  public:
   struct options {
@@ -36,6 +49,8 @@ class device_heap_memory final : public heap_memory {
     std::size_t stride = 0;                      ///< rounded up to what the devices need
     deadline until;                              ///< of making it
     std::chrono::duration<double> timeout{300};  ///< of growing it
+    handle_options handles = {};                 ///< the same on all PEs
+    bool multicast = false;                      ///< use it where all PEs can
   };
 
   /// Collective over the bootstrap's ranks. The device outlives it.
@@ -45,48 +60,58 @@ class device_heap_memory final : public heap_memory {
   void empty(std::byte* at, std::size_t bytes) override;
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override;
 
-  [[nodiscard]] std::size_t registration_unit() const override { return unit_; }
+  [[nodiscard]] std::string why_not_mapped(int pe) const override {
+    return peers_[pe].why_not_mapped;
+  }
+  [[nodiscard]] std::byte* multicast_base() const override {
+    return multicast_.is_used() ? arena_->slot(peers_.num_slots) : nullptr;
+  }
+  [[nodiscard]] std::size_t multicast_size() const override {
+    return multicast_.is_used() ? registration_range().first : 0;
+  }
+  [[nodiscard]] std::string why_no_multicast() const override { return multicast_.why_not(); }
+
+  [[nodiscard]] std::size_t registration_unit() const override { return peers_.unit; }
+  [[nodiscard]] std::pair<std::size_t, std::size_t> registration_range() const override {
+    return {stride() / 2, stride()};
+  }
   void require_adoptable(const void* buffer, std::size_t bytes) const override;
   void adopt(void* buffer, std::size_t bytes, std::byte* alias) override;
-  void give_back(void* buffer, std::size_t bytes, const std::byte* alias) override;
+  /// A buffer has never lost its memory.
+  void give_back(void*, std::size_t, const std::byte*) override {}
+  void vacate(const std::byte* alias) override;
 
-  /// Why `pe` is not mapped, if it is not.
-  [[nodiscard]] const std::string& why_not_mapped(int pe) const {
-    return peers_[static_cast<std::size_t>(pe)].why_not_mapped;
-  }
+  /// How memory goes to other processes.
+  [[nodiscard]] const handle_choice& handles() const { return peers_.handles; }
 
  private:
-  struct peer {
-    gpu::device_uuid uuid{};
-    int ordinal = -1;         ///< in this process; -1 if CUDA does not show it here
-    int slot = -1;            ///< of the PEs of this host, mapped or not
-    std::vector<int> access;  ///< devices of this process that reach it
-    std::string why_not_mapped;
-  };
-  struct piece {
+  /// What this PE has mapped of itself and of others.
+  struct mapping {
+    int slot;
     std::size_t offset;
-    std::size_t bytes;
-    std::vector<int> slots;  ///< that this PE has mapped it in
   };
 
-  void meet_peers(std::size_t stride, deadline until);
-  [[nodiscard]] std::string why_apart(const peer& peer, bool same_host) const;
   void add_piece(std::size_t bytes, deadline until);
-  [[nodiscard]] unique_fd make_piece(piece& piece) const;
-  std::map<int, unique_fd> pass(const unique_fd& mine, deadline until);
-  void map_peers(piece& piece, const unique_fd& mine, deadline until);
-  /// Throws on every rank if `work` has thrown on any, with that rank's error.
-  template <class Work>
-  void together(Work work, deadline until);
+  [[nodiscard]] gpu::physical_memory make_memory(std::size_t bytes) const;
+  /// One step of all PEs: maps what `mine` gives, and what the others' gives them. `parts`: by PE.
+  /// What has been mapped is added to `done`, also if it throws.
+  void map_everywhere(const std::vector<heap_part>& parts, CUmemAllocationHandleType kind,
+                      const std::function<const gpu::physical_memory&()>& mine,
+                      std::vector<mapping>& done, deadline until);
+  void map(int pe, const heap_part& part, const gpu::physical_memory& memory,
+           std::vector<mapping>& done);
+  void unmap(const std::vector<mapping>& mapped) noexcept;
 
   bootstrap& bootstrap_;
   const gpu::gpu& device_;
   const std::chrono::duration<double> timeout_;
-  descriptor_exchange exchange_;
-  std::vector<rank_process> ranks_;
-  std::vector<peer> peers_;  ///< by PE, this one's too
-  std::size_t unit_ = 0;     ///< the coarsest granularity of all devices
+  descriptor_exchange descriptors_;
+  const device_peers peers_;
+  handle_exchange exchange_;
+  multicast_range multicast_;
+  const std::size_t unit_;  ///< of pieces
   std::shared_ptr<device_arena> arena_;
+  std::map<const std::byte*, std::vector<mapping>> adopted_;  ///< by alias
 };
 
 }  // namespace heddle

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,19 @@ class heap_memory {
   /// HEDDLE_ERROR_OUT_OF_MEMORY if there is not so much, and then nothing has changed.
   virtual void grow_to(std::size_t bytes) = 0;
 
+  /// Why there is no slot for a PE's heap here; nothing for those that are mapped.
+  [[nodiscard]] virtual std::string why_not_mapped(int pe) const = 0;
+
+  /// Where the multimem instructions of a GPU reach one offset of the heaps of all PEs: at this
+  /// address plus the offset, if all of the object is below multicast_size(), as the heap's own
+  /// memory is at whatever size; registered buffers are not. Null where there is no multicast.
+  [[nodiscard]] virtual std::byte* multicast_base() const { return nullptr; }
+  [[nodiscard]] virtual std::size_t multicast_size() const { return 0; }
+  /// Why there is none; the same on all PEs.
+  [[nodiscard]] virtual std::string why_no_multicast() const {
+    return "heaps in host memory have none";
+  }
+
   /// Makes bytes of this PE's heap zero that were there at size `known`; what grew since is new.
   virtual void zero(std::byte* at, std::size_t bytes, std::size_t known) = 0;
   /// Makes whole pages of this PE's heap zero, and gives their memory back where that can be.
@@ -45,14 +59,22 @@ class heap_memory {
   /// Copies within this PE's heap, apart.
   virtual void copy(std::byte* to, const std::byte* from, std::size_t bytes) = 0;
 
-  /// Buffers are registered in multiples of this.
+  /// An alias begins at a multiple of this, a power of two.
   [[nodiscard]] virtual std::size_t registration_unit() const = 0;
-  /// Throws HEDDLE_ERROR_INVALID_ARGUMENT unless the buffer is memory that adopt() can take.
+  /// The offsets of this PE's heap for aliases of buffers that bring their memory with them; empty
+  /// where a buffer takes that of a block instead.
+  [[nodiscard]] virtual std::pair<std::size_t, std::size_t> registration_range() const {
+    return {0, 0};
+  }
+  /// Throws unless the buffer is memory that adopt() can take.
   virtual void require_adoptable(const void* buffer, std::size_t bytes) const = 0;
   /// Makes the buffer's content the heap's, at `alias`; both addresses are the same memory then.
+  /// All PEs call alike.
   virtual void adopt(void* buffer, std::size_t bytes, std::byte* alias) = 0;
   /// Gives the buffer memory of its own again, with the same content.
   virtual void give_back(void* buffer, std::size_t bytes, const std::byte* alias) = 0;
+  /// After give_back, when no PE uses any PE's alias any more: it may become another buffer's.
+  virtual void vacate(const std::byte* alias) = 0;
 
  protected:
   heap_memory() = default;

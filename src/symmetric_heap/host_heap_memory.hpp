@@ -25,10 +25,15 @@ class host_heap_memory final : public heap_memory {
   void empty(std::byte* at, std::size_t bytes) override;
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override;
 
+  [[nodiscard]] std::string why_not_mapped(int pe) const override {
+    return slot_of(pe) < 0 ? "it is on another host" : "";
+  }
+
   [[nodiscard]] std::size_t registration_unit() const override;
   void require_adoptable(const void* buffer, std::size_t bytes) const override;
   void adopt(void* buffer, std::size_t bytes, std::byte* alias) override;
   void give_back(void* buffer, std::size_t bytes, const std::byte* alias) override;
+  void vacate(const std::byte*) override {}
 
  private:
   memory_file file_;

@@ -56,9 +56,17 @@ std::byte* registration::alias_of(const void* address, std::size_t bytes) const 
   return entry.alias + offset;
 }
 
+bool registration::holds_alias(const void* address, std::size_t bytes) const {
+  for (const auto& [start, entry] : entries_) {
+    const auto offset = address_of(address) - address_of(entry.alias);
+    if (offset < entry.bytes && bytes <= entry.bytes - offset) return true;
+  }
+  return false;
+}
+
 const void* registration::buffer_of(const void* alias) const {
   for (const auto& [start, entry] : entries_)
-    if (entry.alias == alias) return entry.buffer;
+    if (address_of(alias) - address_of(entry.alias) < entry.bytes) return entry.buffer;
   return nullptr;
 }
 

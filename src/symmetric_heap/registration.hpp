@@ -22,7 +22,7 @@ class registration {
 
   explicit registration(heap_memory& memory) : memory_(memory) {}
 
-  /// Throws HEDDLE_ERROR_INVALID_ARGUMENT unless the memory can adopt [buffer, buffer + bytes) and
+  /// Throws unless the memory can adopt [buffer, buffer + bytes) and
   /// that is apart from what is registered.
   void require_registrable(void* buffer, std::size_t bytes) const;
   /// `alias` is part of the heap already.
@@ -34,7 +34,9 @@ class registration {
   [[nodiscard]] bool empty() const { return entries_.empty(); }
   /// The alias of `address` if [address, address + bytes) is in a registered buffer; else null.
   [[nodiscard]] std::byte* alias_of(const void* address, std::size_t bytes) const;
-  /// The registered buffer whose alias starts there; null if none does.
+  /// Whether the bytes are in the alias of one buffer.
+  [[nodiscard]] bool holds_alias(const void* address, std::size_t bytes) const;
+  /// The registered buffer whose alias that is part of; null if there is none.
   [[nodiscard]] const void* buffer_of(const void* alias) const;
   /// Gives all buffers back, for the end of the runtime.
   void remove_all();

@@ -6,10 +6,12 @@
 #include <bit>
 #include <limits>
 
+#include "bootstrap/byte_stream.hpp"
 #include "support/environment.hpp"
 #include "support/log.hpp"
 #include "support/round_up.hpp"
 #include "support/throw_error.hpp"
+#include "symmetric_heap/agreed_step.hpp"
 #include "symmetric_heap/host_heap_memory.hpp"
 
 namespace heddle {
@@ -36,6 +38,7 @@ symmetric_heap::symmetric_heap(bootstrap& bootstrap, const heap_options& options
                           deadline::after(options.init_timeout))),
       base_(memory_->base()),
       blocks_(first_, first_ + round_up(options.heap_bytes, page)),
+      aliases_(memory_->registration_range().first, memory_->registration_range().second),
       registered_(*memory_),
       checker_(bootstrap, options.check, options.timeout),
       barrier_([this] { bootstrap_.barrier(deadline::after(options_.timeout)); }) {}
@@ -164,18 +167,49 @@ void symmetric_heap::free(void* block) {
   blocks_.free(offset);
 }
 
+std::size_t symmetric_heap::allocate_alias(std::size_t bytes) {
+  const auto [first, end] = memory_->registration_range();
+  if (first == end) return allocate("heddle_register", bytes, memory_->registration_unit());
+  const auto unit = memory_->registration_unit();
+  const auto offset =
+      bytes > end - first ? std::nullopt : aliases_.allocate(round_up(bytes, unit), unit);
+  if (!offset)
+    throw_error(HEDDLE_ERROR_OUT_OF_MEMORY,
+                "heddle_register: asked for {} bytes; the addresses for registered buffers, {}, "
+                "have {} free, the largest range {}; raise HEDDLE_HEAP_SIZE on every PE, or "
+                "unregister some",
+                bytes, format_bytes(end - first), format_bytes(aliases_.free_bytes()),
+                format_bytes(aliases_.largest_free()));
+  return *offset;
+}
+
+void symmetric_heap::free_alias(std::size_t offset) {
+  if (!aliases_.free(offset)) blocks_.free(offset);
+}
+
 void* symmetric_heap::register_buffer(void* buffer, std::size_t bytes) {
-  registered_.require_registrable(buffer, bytes);
-  if (memory_->meets(buffer, bytes))
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "heddle_register: buffer {} of {} bytes is in the symmetric heap already", buffer,
-                bytes);
   checker_.compare(heap_call::register_buffer, bytes);
-  const std::size_t offset = allocate("heddle_register", bytes, memory_->registration_unit());
+  const auto all = agreed_gather(bootstrap_, deadline::after(options_.timeout), [&] {
+    if (memory_->meets(buffer, bytes))
+      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                  "heddle_register: buffer {} of {} bytes is in the symmetric heap already", buffer,
+                  bytes);
+    registered_.require_registrable(buffer, bytes);
+    return byte_writer().number(std::uint64_t{bytes}).take();
+  });
+  for (std::size_t pe = 0; pe < all.size(); ++pe)
+    if (all[pe] != all[0])
+      throw_error(
+          HEDDLE_ERROR_MISMATCH,
+          "heddle_register: PE {} gives a buffer of {} bytes, PE 0 one of {}; give the same "
+          "size on every PE",
+          pe, byte_reader(all[pe]).number<std::uint64_t>(),
+          byte_reader(all[0]).number<std::uint64_t>());
+  const std::size_t offset = allocate_alias(bytes);
   try {
     registered_.add(buffer, bytes, base_ + offset);
   } catch (...) {
-    blocks_.free(offset);
+    free_alias(offset);
     throw;
   }
   barrier_();
@@ -187,7 +221,8 @@ void symmetric_heap::unregister_buffer(void* buffer) {
   checker_.compare(heap_call::unregister, offset);
   barrier_();
   registered_.remove(buffer);
-  blocks_.free(offset);
+  memory_->vacate(base_ + offset);
+  free_alias(offset);
 }
 
 }  // namespace heddle

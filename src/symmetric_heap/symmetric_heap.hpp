@@ -33,7 +33,7 @@ std::unique_ptr<heap_memory> make_host_heap_memory(bootstrap& bootstrap, std::si
 /// One PE's heap and its view of the others'. The contracts of malloc ... unregister are those of
 /// heddle.h.
 ///
-///     slot:   | internal region | blocks of malloc and register ...                     | stride
+///     slot:   | internal region | blocks of malloc and register ...   | aliases         | stride
 ///
 /// Where that memory is, and how PEs share it, is heap_memory's.
 class symmetric_heap {
@@ -66,13 +66,14 @@ class symmetric_heap {
   [[nodiscard]] int slot_of(int pe) const { return memory_->slot_of(pe); }
 
   /// Whether all `bytes` at `address` are in the part of this PE's heap that is given out and has
-  /// memory, on every PE; with checks on, in one block.
+  /// memory, on every PE, or in the alias of one buffer; with checks on, in one block.
   [[nodiscard]] bool contains(const void* address, std::size_t bytes) const {
     const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - base_);
-    return offset >= first_ && offset < memory_->size() && bytes <= memory_->size() - offset &&
-           (!options_.check || in_one_block(offset, bytes));
+    if (offset >= first_ && offset < memory_->size())
+      return bytes <= memory_->size() - offset && (!options_.check || in_one_block(offset, bytes));
+    return offset < stride() && registered_.holds_alias(address, bytes);
   }
-  /// What contains() spans.
+  /// What contains() spans, without aliases that are not among the blocks.
   [[nodiscard]] const std::byte* begin() const { return base_ + first_; }
   [[nodiscard]] const std::byte* end() const { return base_ + memory_->size(); }
   /// `pe`'s copy of an object of this PE's heap; null if it is not mapped.
@@ -97,6 +98,9 @@ class symmetric_heap {
  private:
   /// A block for a call that all PEs make; grows the memory under it.
   std::size_t allocate(const char* function, std::size_t bytes, std::size_t alignment);
+  /// The offset of the place for a buffer's alias.
+  std::size_t allocate_alias(std::size_t bytes);
+  void free_alias(std::size_t offset);
   /// The offset of a block that malloc gave; throws for any other address.
   [[nodiscard]] std::size_t offset_of_block(const char* function, const void* block) const;
 
@@ -108,6 +112,7 @@ class symmetric_heap {
   std::unique_ptr<heap_memory> memory_;
   std::byte* base_;
   block_allocator blocks_;
+  block_allocator aliases_;  ///< of buffers that bring their memory; empty where they do not
   registration registered_;
   call_checker checker_;
   std::function<void()> barrier_;

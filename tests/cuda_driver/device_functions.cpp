@@ -14,6 +14,8 @@ CUresult get_error_name(CUresult result, const char** name) {
   switch (result) {
     case CUDA_ERROR_OUT_OF_MEMORY:
       return *name = "CUDA_ERROR_OUT_OF_MEMORY", CUDA_SUCCESS;
+    case CUDA_ERROR_NOT_PERMITTED:
+      return *name = "CUDA_ERROR_NOT_PERMITTED", CUDA_SUCCESS;
     case CUDA_ERROR_INVALID_VALUE:
       return *name = "CUDA_ERROR_INVALID_VALUE", CUDA_SUCCESS;
     default:
@@ -55,13 +57,17 @@ CUresult device_get_uuid(CUuuid* uuid, CUdevice device) {
   std::snprintf(uuid->bytes, sizeof uuid->bytes, "host-gpu-%d", device);
   return CUDA_SUCCESS;
 }
-CUresult device_get_attribute(int* value, CUdevice_attribute attribute, CUdevice) {
+CUresult device_get_attribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   call entered("cuDeviceGetAttribute");
   if (entered.result != CUDA_SUCCESS) return entered.result;
   switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED:
       return *value = now->layout.maps_memory ? 1 : 0, CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED:
+      return *value = now->layout.fabric_handles ? 1 : 0, CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED:
+      return *value = now->layout.multicast.contains(device) ? 1 : 0, CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
       return *value = 1, CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:

@@ -18,7 +18,9 @@ const driver& start(const machine& machine) {
   static const driver table = [] {
     driver filled;
     add_device_functions(filled);
+    add_handle_functions(filled);
     add_memory_functions(filled);
+    add_multicast_functions(filled);
     add_stream_functions(filled);
     return filled;
   }();
@@ -65,7 +67,7 @@ std::size_t event_waits() {
 usage in_use() {
   std::lock_guard lock(mutex);
   usage used;
-  used.handles = now->handles.size();
+  for (const auto& [handle, held] : now->handles) used.handles += held.references;
   used.mappings = now->mappings.size();
   used.reservations = now->reservations.size();
   used.streams = now->streams.size();

@@ -12,13 +12,16 @@
 /// A CUDA driver over host memory, so that the host side of the CUDA device is tested without a
 /// GPU: allocations are memory files, which processes pass to each other as they pass CUDA's.
 ///
+/// Fabric handles name the file of a process; only processes of this machine can take them.
+///
 /// It keeps CUDA's rules: granularity; map before access, and access for each device by itself;
 /// peers that cannot reach each other; ranges that must be mapped, unmapped and freed as they were
 /// made; an allocation lives as long as a handle or a mapping of it; out of memory; a context must
-/// be current. The processor cannot touch device memory, so that code that tries to crashes here as
-/// it does beside a GPU. Work of a stream is done when the call that enqueues
-/// it returns. It runs no kernels and pretends nothing about them: a launch fails, unless a test
-/// asks for launches that do nothing.
+/// be current; a multicast object is bound and mapped after all its devices were added, each once.
+/// The processor cannot touch device memory, so that code that tries to crashes here as it does
+/// beside a GPU. Work of a stream is done when the call that enqueues it returns. It runs no
+/// kernels and pretends nothing about them: a launch fails, unless a test asks for launches that do
+/// nothing.
 namespace heddle::gpu::host_driver {
 
 struct machine {
@@ -31,6 +34,11 @@ struct machine {
   int blocks_on_each = 2;                    ///< of any kernel, whatever its threads
   bool accepts_kernels = false;              ///< a launch succeeds, and nothing is run
   std::set<std::pair<int, int>> apart = {};  ///< pairs (from, to) of devices without peer access
+  bool fabric_handles = false;               ///< its devices have them
+  bool imex_channel = true;                  ///< which a process needs to make and take them
+  std::set<int> multicast = {};              ///< devices that have it
+  std::size_t multicast_granularity = std::size_t{2} << 20;
+  std::size_t multicast_recommended_granularity = std::size_t{2} << 20;
 };
 
 /// A fresh driver of that machine, started; forgets all that the one before had.
@@ -38,6 +46,11 @@ const driver& start(const machine& machine);
 
 /// The call after `skip` further ones of that function (by CUDA's name) fails with `result`.
 void fail(const std::string& function, CUresult result, int skip = 0);
+
+/// Stores as the multimem instructions of that device would, at an address that a multicast object
+/// is mapped at: into the memory of every device that is bound there. The number of those; 0 also
+/// if the device may not.
+int multimem_store(CUdeviceptr at, const void* from, std::size_t bytes, int device);
 
 /// A stream of the program on a device, and its end.
 CUstream make_stream(int device);
@@ -52,7 +65,7 @@ std::size_t event_waits();
 
 /// What is in use in this process.
 struct usage {
-  std::size_t handles = 0;
+  std::size_t handles = 0;  ///< as often as they must be released
   std::size_t mappings = 0;
   std::size_t reservations = 0;
   std::size_t contexts = 0;

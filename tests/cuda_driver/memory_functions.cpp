@@ -1,14 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// Physical memory, its mappings and its handles.
+// Ranges of addresses, what is mapped there, and host memory.
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <cstdio>
+#include <algorithm>
 
 #include "cuda_driver/state.hpp"
 
@@ -65,50 +62,27 @@ CUresult mem_address_free(CUdeviceptr start, std::size_t bytes) {
   return CUDA_SUCCESS;
 }
 
-CUresult mem_create(CUmemGenericAllocationHandle* handle, std::size_t bytes,
-                    const CUmemAllocationProp* properties, unsigned long long flags) {
-  call entered("cuMemCreate");
-  if (entered.result != CUDA_SUCCESS) return entered.result;
-  if (!is_granular(bytes) || flags != 0 || properties->type != CU_MEM_ALLOCATION_TYPE_PINNED ||
-      properties->location.type != CU_MEM_LOCATION_TYPE_DEVICE ||
-      !is_device(properties->location.id))
-    return CUDA_ERROR_INVALID_VALUE;
-  auto& device = *now->devices[static_cast<std::size_t>(properties->location.id)];
-  if (bytes > now->layout.memory - device.taken) return CUDA_ERROR_OUT_OF_MEMORY;
-  // The name tells an importer whose memory it is.
-  unique_fd file(::memfd_create(fmt::format("host-gpu-{}", device.ordinal).c_str(), MFD_CLOEXEC));
-  if (!file || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0)
-    return CUDA_ERROR_OUT_OF_MEMORY;
-  // Device memory holds what was there before: some of it here, for speed.
-  const std::vector<std::byte> rubbish(4096, std::byte{0xa5});
-  for (std::size_t at = 0; at < bytes; at += std::size_t{1} << 16)
-    (void)!::pwrite(file.get(), rubbish.data(), rubbish.size(), static_cast<off_t>(at));
-  auto made = std::make_shared<allocation>(std::move(file), bytes, device.ordinal, &device.taken);
-  made->exports = properties->requestedHandleTypes;
-  *handle = now->next_handle++;
-  now->handles[*handle] = std::move(made);
-  return CUDA_SUCCESS;
-}
-CUresult mem_release(CUmemGenericAllocationHandle handle) {
-  call entered("cuMemRelease");
-  if (entered.result != CUDA_SUCCESS) return entered.result;
-  return now->handles.erase(handle) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
 CUresult mem_map(CUdeviceptr start, std::size_t bytes, std::size_t offset,
                  CUmemGenericAllocationHandle handle, unsigned long long flags) {
   call entered("cuMemMap");
   if (entered.result != CUDA_SUCCESS) return entered.result;
   const auto found = now->handles.find(handle);
   if (found == now->handles.end() || !is_granular(bytes) || offset != 0 || flags != 0 ||
-      start % now->layout.granularity != 0 || bytes > found->second->bytes ||
+      start % now->layout.granularity != 0 || bytes > found->second.memory->bytes ||
       !is_reserved(start, bytes))
     return CUDA_ERROR_INVALID_VALUE;
+  if (const auto* object = found->second.memory->multicast) {
+    if (!object->complete()) return CUDA_ERROR_ILLEGAL_STATE;
+    if (start % now->layout.multicast_granularity != 0 ||
+        bytes % now->layout.multicast_granularity != 0)
+      return CUDA_ERROR_INVALID_VALUE;
+  }
   const auto after = now->mappings.lower_bound(start);
   if (after != now->mappings.end() && after->first < start + bytes) return CUDA_ERROR_INVALID_VALUE;
   if (after != now->mappings.begin() &&
       std::prev(after)->first + std::prev(after)->second.bytes > start)
     return CUDA_ERROR_INVALID_VALUE;
-  now->mappings.emplace(start, mapping{bytes, found->second, {}, {}});
+  now->mappings.emplace(start, mapping{bytes, found->second.memory, {}, {}, handle});
   return CUDA_SUCCESS;
 }
 CUresult mem_unmap(CUdeviceptr start, std::size_t bytes) {
@@ -144,37 +118,27 @@ CUresult mem_set_access(CUdeviceptr start, std::size_t bytes, const CUmemAccessD
   });
   return CUDA_SUCCESS;
 }
-CUresult mem_export_to_shareable_handle(void* to, CUmemGenericAllocationHandle handle,
-                                        CUmemAllocationHandleType type, unsigned long long flags) {
-  call entered("cuMemExportToShareableHandle");
+CUresult mem_get_address_range(CUdeviceptr* start, std::size_t* bytes, CUdeviceptr at) {
+  call entered("cuMemGetAddressRange");
   if (entered.result != CUDA_SUCCESS) return entered.result;
-  const auto found = now->handles.find(handle);
-  if (found == now->handles.end() || flags != 0 ||
-      type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR || (found->second->exports & type) == 0)
-    return CUDA_ERROR_INVALID_VALUE;
-  const int descriptor = ::dup(found->second->file.get());
-  if (descriptor < 0) return CUDA_ERROR_OPERATING_SYSTEM;
-  *static_cast<int*>(to) = descriptor;
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  const auto found = mapping_at(at);
+  if (found == now->mappings.end()) return CUDA_ERROR_NOT_FOUND;
+  *start = found->first;
+  *bytes = found->second.bytes;
   return CUDA_SUCCESS;
 }
-CUresult mem_import_from_shareable_handle(CUmemGenericAllocationHandle* handle, void* from,
-                                          CUmemAllocationHandleType type) {
-  call entered("cuMemImportFromShareableHandle");
+CUresult pointer_get_attribute(void* value, CUpointer_attribute attribute, CUdeviceptr at) {
+  call entered("cuPointerGetAttribute");
   if (entered.result != CUDA_SUCCESS) return entered.result;
-  const int descriptor = static_cast<int>(reinterpret_cast<std::uintptr_t>(from));
-  char name[128] = {};
-  const auto link = fmt::format("/proc/self/fd/{}", descriptor);
-  int device = -1;
-  struct stat file {};
-  if (type != CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR ||
-      ::readlink(link.c_str(), name, sizeof name - 1) < 0 ||
-      std::sscanf(name, "/memfd:host-gpu-%d", &device) != 1 || !is_device(device) ||
-      ::fstat(descriptor, &file) != 0)
-    return CUDA_ERROR_INVALID_VALUE;
-  auto imported = std::make_shared<allocation>(
-      unique_fd(::dup(descriptor)), static_cast<std::size_t>(file.st_size), device, nullptr);
-  *handle = now->next_handle++;
-  now->handles[*handle] = std::move(imported);
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (attribute != CU_POINTER_ATTRIBUTE_MEMORY_TYPE) return CUDA_ERROR_NOT_SUPPORTED;
+  const bool of_host =
+      std::any_of(now->host_memory.begin(), now->host_memory.end(), [&](const auto& range) {
+        return at - reinterpret_cast<CUdeviceptr>(range.first) < range.second;
+      });
+  if (!of_host && mapping_at(at) == now->mappings.end()) return CUDA_ERROR_INVALID_VALUE;
+  *static_cast<unsigned*>(value) = of_host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
   return CUDA_SUCCESS;
 }
 
@@ -190,7 +154,8 @@ CUresult mem_host_unregister(void* start) {
   if (entered.result != CUDA_SUCCESS) return entered.result;
   // The range is still there.
   unsigned char resident = 0;
-  if (::mincore(start, 1, &resident) != 0) return CUDA_ERROR_INVALID_VALUE;
+  void* page = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(start) / 4096 * 4096);
+  if (::mincore(page, 1, &resident) != 0) return CUDA_ERROR_INVALID_VALUE;
   return now->host_memory.erase(start) == 1 ? CUDA_SUCCESS : CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
 }
 
@@ -200,13 +165,11 @@ void add_memory_functions(driver& table) {
   table.mem_get_allocation_granularity = mem_get_allocation_granularity;
   table.mem_address_reserve = mem_address_reserve;
   table.mem_address_free = mem_address_free;
-  table.mem_create = mem_create;
-  table.mem_release = mem_release;
   table.mem_map = mem_map;
   table.mem_unmap = mem_unmap;
   table.mem_set_access = mem_set_access;
-  table.mem_export_to_shareable_handle = mem_export_to_shareable_handle;
-  table.mem_import_from_shareable_handle = mem_import_from_shareable_handle;
+  table.mem_get_address_range = mem_get_address_range;
+  table.pointer_get_attribute = pointer_get_attribute;
   table.mem_host_register = mem_host_register;
   table.mem_host_unregister = mem_host_unregister;
 }

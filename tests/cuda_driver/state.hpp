@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/mman.h>
+
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <iterator>
@@ -19,19 +22,40 @@
 /// What the driver over host memory knows, guarded by one mutex.
 namespace heddle::gpu::host_driver {
 
-/// Memory of a device: lives as long as a handle or a mapping refers to it.
+/// What the processes that share a multicast object know of it, in the memory of its file.
+struct multicast_object {
+  static constexpr std::size_t most = 16;
+  struct member {
+    std::atomic<bool> added;
+    std::atomic<bool> bound;
+    pid_t process;
+    int descriptor;  // of its memory, in that process
+    std::size_t offset, memory_offset, bytes;
+  };
+  int num_devices;
+  std::size_t bytes;
+  std::atomic<int> added;
+  member members[most];  // by device
+
+  [[nodiscard]] bool complete() const { return added == num_devices; }
+};
+
+/// Memory of a device, or a multicast object: lives as long as a handle or a mapping refers to it.
 struct allocation {
   unique_fd file;
   std::size_t bytes = 0;
-  int device = 0;
+  int device = 0;      // -1: the host's
   int exports = 0;     // CUmemAllocationHandleType bits
   std::size_t* taken;  // of its device
+  multicast_object* multicast = nullptr;
+  std::vector<std::shared_ptr<allocation>> bound = {};  // to it, by this process
   allocation(unique_fd from, std::size_t size, int of, std::size_t* count)
       : file(std::move(from)), bytes(size), device(of), taken(count) {
     if (taken) *taken += bytes;
   }
   ~allocation() {
     if (taken) *taken -= bytes;
+    if (multicast) ::munmap(multicast, sizeof *multicast);
   }
   allocation(const allocation&) = delete;
   allocation& operator=(const allocation&) = delete;
@@ -40,7 +64,13 @@ struct allocation {
 struct mapping {
   std::size_t bytes;
   std::shared_ptr<allocation> memory;
-  std::set<int> readers, writers;  // devices
+  std::set<int> readers, writers;           // devices
+  CUmemGenericAllocationHandle handle = 0;  // that it was mapped by; 0: by none
+};
+
+struct held_handle {
+  std::shared_ptr<allocation> memory;
+  std::size_t references = 1;
 };
 
 struct device_state {
@@ -71,7 +101,7 @@ struct state {
   std::vector<std::unique_ptr<device_state>> devices;
   std::map<CUdeviceptr, std::size_t> reservations;
   std::map<CUdeviceptr, mapping> mappings;
-  std::map<CUmemGenericAllocationHandle, std::shared_ptr<allocation>> handles;
+  std::map<CUmemGenericAllocationHandle, held_handle> handles;
   CUmemGenericAllocationHandle next_handle = 1;
   std::map<std::string, planned_failure> failures;
   std::map<CUevent, std::unique_ptr<event_state>> events;
@@ -135,9 +165,22 @@ inline bool is_reserved(CUdeviceptr start, std::size_t bytes) {
   return start - first <= size && bytes <= size - (start - first);
 }
 
+/// The mapping that the address is in; the end if there is none.
+inline std::map<CUdeviceptr, mapping>::iterator mapping_at(CUdeviceptr at) {
+  const auto after = now->mappings.upper_bound(at);
+  if (after == now->mappings.begin()) return now->mappings.end();
+  const auto found = std::prev(after);
+  return at - found->first < found->second.bytes ? found : now->mappings.end();
+}
+
+/// The file's content; null if it cannot be mapped.
+multicast_object* open_multicast(const allocation& memory);
+
 // Each puts its functions into the table.
 void add_device_functions(driver& table);
+void add_handle_functions(driver& table);
 void add_memory_functions(driver& table);
+void add_multicast_functions(driver& table);
 void add_stream_functions(driver& table);
 
 }  // namespace heddle::gpu::host_driver

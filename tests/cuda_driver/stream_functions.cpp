@@ -28,7 +28,8 @@ class side {
       }
       const auto& [first, mapped] = *std::prev(after);
       const auto& allowed = writes ? mapped.writers : mapped.readers;
-      if (at >= first + mapped.bytes || !allowed.contains(current_device()->ordinal)) {
+      if (at >= first + mapped.bytes || !allowed.contains(current_device()->ordinal) ||
+          mapped.memory->multicast) {
         valid = false;
         return;
       }

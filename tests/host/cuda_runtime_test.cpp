@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "cuda_driver/host_driver.hpp"
+#include "cuda_driver/program_buffer.hpp"
 
 using namespace heddle;
 namespace host_driver = gpu::host_driver;
@@ -190,6 +191,63 @@ TEST_CASE("teams are split and destroyed beside heaps in GPU memory") {
     }
     world.barrier();
   });
+  CHECK(host_driver::in_use() == host_driver::usage{});
+}
+
+TEST_CASE("host calls take either address of a registered GPU buffer") {
+  use_machine({.devices = 2}, "cuda");
+  run_as_threads(2, [](runtime& self) {
+    const auto world = self.world();
+    const int other = 1 - self.my_pe();
+    constexpr std::size_t count = 100'000;
+    std::string why_not;
+    const gpu::gpu device(*gpu::find_driver(why_not), self.my_pe());
+    const host_driver::program_buffer memory(device, {std::size_t{2} << 20});
+    auto* buffer = reinterpret_cast<int*>(memory.data());
+    {
+      const registration<int> registered(self, buffer, count);
+      const std::vector<int> row(count, 10 + self.my_pe());
+      world.put(buffer, row.data(), count / 2, other);
+      world.put(registered.data() + count / 2, row.data(), count / 2, other);
+      world.barrier();
+      std::vector<int> got(count);
+      world.get(got.data(), buffer, count, self.my_pe());
+      expect(got == std::vector<int>(count, 10 + other), "the other's row");
+      world.barrier();
+    }
+    int last = 0;
+    device.copy(&last, buffer + count - 1, sizeof last);
+    expect(last == 10 + other, "it stays in the program's memory");
+    const auto text =
+        failure_of([&] { const registration<int> inside(self, buffer + 1, count - 1); });
+    expect(text.find("HEDDLE_ERROR_INVALID_ARGUMENT: PE 0: heddle_register") == 0, text);
+  });
+  CHECK(host_driver::in_use() == host_driver::usage{});
+}
+
+TEST_CASE("multicast is there if it is asked for, and the description of the job says so") {
+  use_machine({.devices = 2, .multicast = {0, 1}}, "cuda");
+  const auto describe = [](runtime& self) {
+    char* text = nullptr;
+    expect(heddle_info_json(self.handle(), &text) == HEDDLE_SUCCESS, "a description");
+    const std::string json(text);
+    heddle_string_free(text);
+    return json;
+  };
+  run_as_threads(2, [&](runtime& self) {
+    const auto json = describe(self);
+    expect(json.find("\"multicast_bytes\": 0") != std::string::npos &&
+               json.find("HEDDLE_MULTICAST is 0") != std::string::npos,
+           json);
+  });
+  ::setenv("HEDDLE_MULTICAST", "1", 1);
+  run_as_threads(2, [&](runtime& self) {
+    const auto json = describe(self);
+    expect(json.find("\"multicast_bytes\": 0") == std::string::npos &&
+               json.find("\"why_no_multicast\": \"\"") != std::string::npos,
+           json);
+  });
+  ::unsetenv("HEDDLE_MULTICAST");
   CHECK(host_driver::in_use() == host_driver::usage{});
 }
 

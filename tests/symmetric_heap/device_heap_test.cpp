@@ -1,82 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "symmetric_heap/device_heap_memory.hpp"
-
 #include <doctest/doctest.h>
 
 #include <cstring>
 #include <functional>
-#include <heddle/error.hpp>
-#include <stdexcept>
 #include <vector>
 
-#include "cuda_driver/host_driver.hpp"
-#include "symmetric_heap/jobs.hpp"
-#include "symmetric_heap/symmetric_heap.hpp"
+#include "symmetric_heap/device_heaps.hpp"
 
 using namespace heddle;
-using namespace std::chrono_literals;
-namespace host_driver = gpu::host_driver;
+using namespace heddle::testing;
 
 namespace {
-
-constexpr std::size_t mebibyte = std::size_t{1} << 20;
-constexpr heap_options small{.heap_bytes = 200 * mebibyte,
-                             .internal_bytes = 3 * mebibyte,
-                             .timeout = 20s,
-                             .init_timeout = 20s};
-
-void expect(bool condition, const std::string& what) {
-  if (!condition) throw std::runtime_error(what);
-}
-
-/// One PE's heap on a device of the driver, and what a user of the CUDA runtime would do with it.
-struct device_heap {
-  device_heap(bootstrap& self, const gpu::driver& driver, int ordinal)
-      : device(driver, ordinal),
-        heap(self, small, [&](auto& bootstrap, auto bytes, auto stride, auto until) {
-          auto made = std::make_unique<device_heap_memory>(
-              bootstrap, device,
-              device_heap_memory::options{
-                  .bytes = bytes, .stride = stride, .until = until, .timeout = 20s});
-          memory = made.get();
-          return made;
-        }) {}
-
-  template <class T>
-  T read(const void* from) const {
-    T value;
-    device.copy(&value, from, sizeof value);
-    return value;
-  }
-  template <class T>
-  void write(void* to, T value) const {
-    device.copy(to, &value, sizeof value);
-  }
-
-  gpu::gpu device;
-  const device_heap_memory* memory = nullptr;
-  symmetric_heap heap;
-};
-
-using body = std::function<void(bootstrap&, device_heap&)>;
-
-/// body on a heap of each PE, on the device that `place` gives it.
-std::function<void(bootstrap&)> with_heap(const gpu::driver& driver, const body& run,
-                                          const std::function<int(int)>& place) {
-  return [&driver, run, place](bootstrap& self) {
-    {
-      device_heap mine(self, driver, place(self.rank()));
-      run(self, mine);
-      self.barrier(testing::soon());
-    }
-    // The arena goes with the last PE of a process.
-    self.barrier(testing::soon());
-  };
-}
-
-int all_on_one(int) { return 0; }
 
 /// Every PE writes to every other's copy of a block, and finds what they wrote, before and after
 /// growth.
@@ -85,7 +21,7 @@ void write_to_all(bootstrap& self, device_heap& mine) {
   const auto size = static_cast<std::size_t>(self.size());
   auto* table = static_cast<int*>(heap.calloc(size, sizeof(int)));
   for (int pe = 0; pe < self.size(); ++pe) expect(mine.read<int>(table + pe) == 0, "calloc: zero");
-  self.barrier(testing::soon());
+  self.barrier(soon());
   for (const std::size_t bytes : {std::size_t{100}, 5 * mebibyte, 70 * mebibyte}) {
     auto* block = static_cast<char*>(heap.malloc(bytes));
     expect(heap.contains(block, bytes), "a block is in the heap");
@@ -94,7 +30,7 @@ void write_to_all(bootstrap& self, device_heap& mine) {
       if (pe == (self.rank() + 1) % self.size())
         mine.write(static_cast<char*>(heap.ptr(block, pe)) + bytes - 1, 'x');
     }
-    self.barrier(testing::soon());
+    self.barrier(soon());
     for (int pe = 0; pe < self.size(); ++pe)
       expect(mine.read<int>(table + pe) == 1000 + pe, "a peer's store is here");
     expect(mine.read<char>(block + bytes - 1) == 'x', "a store at the end of a grown heap is here");
@@ -106,26 +42,16 @@ void write_to_all(bootstrap& self, device_heap& mine) {
   expect(mine.read<int>(grown) == 42 + self.rank(), "realloc keeps the content");
 }
 
-std::string message_of(const std::function<void()>& call, heddle_status_t status) {
-  try {
-    call();
-  } catch (const error& failure) {
-    expect(failure.status() == status, std::string("another status: ") + failure.what());
-    return failure.what();
-  }
-  throw std::runtime_error("no error");
-}
-
 }  // namespace
 
 TEST_CASE("PEs on one GPU reach each other's memory, as threads and as processes") {
   for (int n : {1, 2, 3, 8}) {
     CAPTURE(n);
     const auto& driver = host_driver::start({});
-    CHECK(testing::on_threads(n, with_heap(driver, write_to_all, all_on_one)) == "");
+    CHECK(on_threads(n, with_heap(driver, write_to_all, all_on_one)) == "");
     CHECK(host_driver::in_use() == host_driver::usage{});
     if (n == 8) continue;
-    CHECK(testing::failed_processes(n, [&](bootstrap& self) {
+    CHECK(failed_processes(n, [&](bootstrap& self) {
             with_heap(driver, write_to_all, all_on_one)(self);
             expect(host_driver::in_use() == host_driver::usage{}, "something is left");
           }) == 0);
@@ -136,19 +62,19 @@ TEST_CASE("threads of one process map the heaps of another once, for as long as 
   const auto& driver = host_driver::start({});
   const auto id = make_unique_id("=lo");
   const auto run_rank = [&](int rank) {
-    auto self = join_unique_id(id, rank, 4, "=lo", testing::soon());
+    auto self = join_unique_id(id, rank, 4, "=lo", soon());
     {
       auto mine = std::make_unique<device_heap>(*self, driver, 0);
       auto* table = static_cast<int*>(mine->heap.calloc(50 * mebibyte, 1));
-      self->barrier(testing::soon());
+      self->barrier(soon());
       if (rank % 2 == 0) mine.reset();
-      self->barrier(testing::soon());
+      self->barrier(soon());
       for (int pe = 1; mine && pe < 4; pe += 2)
         mine->write(static_cast<int*>(mine->heap.ptr(table, pe)) + rank, 1000 + rank);
-      self->barrier(testing::soon());
+      self->barrier(soon());
       for (int pe = 1; mine && pe < 4; pe += 2)
         expect(mine->read<int>(table + pe) == 1000 + pe, "a peer's store is here");
-      self->barrier(testing::soon());
+      self->barrier(soon());
     }
     self->leave();
   };
@@ -182,14 +108,14 @@ TEST_CASE("threads of one process map the heaps of another once, for as long as 
 TEST_CASE("PEs on several GPUs reach each other's memory") {
   const auto& driver = host_driver::start({.devices = 3});
   const auto own = [](int rank) { return rank % 3; };
-  CHECK(testing::on_threads(4, with_heap(driver, write_to_all, own)) == "");
-  CHECK(testing::failed_processes(3, with_heap(driver, write_to_all, own)) == 0);
+  CHECK(on_threads(4, with_heap(driver, write_to_all, own)) == "");
+  CHECK(failed_processes(3, with_heap(driver, write_to_all, own)) == 0);
   CHECK(host_driver::in_use() == host_driver::usage{});
 }
 
 TEST_CASE("devices of differing granularity agree on one that fits all") {
   const auto& driver = host_driver::start({.granularity = 8 * mebibyte});
-  CHECK(testing::on_threads(2, with_heap(driver, write_to_all, all_on_one)) == "");
+  CHECK(on_threads(2, with_heap(driver, write_to_all, all_on_one)) == "");
 }
 
 TEST_CASE("a PE whose device cannot be reached is not mapped, and it is said why") {
@@ -203,8 +129,8 @@ TEST_CASE("a PE whose device cannot be reached is not mapped, and it is said why
            mine.memory->why_not_mapped(other));
   };
   const auto own = [](int rank) { return rank; };
-  CHECK(testing::on_threads(2, with_heap(driver, check, own)) == "");
-  CHECK(testing::failed_processes(2, with_heap(driver, check, own)) == 0);
+  CHECK(on_threads(2, with_heap(driver, check, own)) == "");
+  CHECK(failed_processes(2, with_heap(driver, check, own)) == 0);
 }
 
 TEST_CASE("a device without memory for a larger heap leaves the heap usable on every PE") {
@@ -221,25 +147,25 @@ TEST_CASE("a device without memory for a larger heap leaves the heap usable on e
     mine.heap.free(block);
     auto* table = static_cast<int*>(mine.heap.malloc(20 * mebibyte));
     mine.write(static_cast<int*>(mine.heap.ptr(table, 1 - self.rank())), self.rank());
-    self.barrier(testing::soon());
+    self.barrier(soon());
     expect(mine.read<int>(table) == 1 - self.rank(), "the heap works on");
   };
-  CHECK(testing::on_threads(2, with_heap(driver, exhaust, all_on_one)) == "");
+  CHECK(on_threads(2, with_heap(driver, exhaust, all_on_one)) == "");
   CHECK(host_driver::in_use() == host_driver::usage{});
   // One of two processes alone is short of memory.
-  CHECK(testing::failed_processes(
-            2, with_heap(
-                   driver,
-                   [](auto& self, auto& mine) {
-                     if (self.rank() == 1)
-                       host_driver::fail("cuMemCreate", CUDA_ERROR_OUT_OF_MEMORY);
-                     const auto before = host_driver::in_use();
-                     const auto message = message_of([&] { (void)mine.heap.malloc(60 * mebibyte); },
-                                                     HEDDLE_ERROR_OUT_OF_MEMORY);
-                     expect(message.find("PE 1: ") == 0, message);
-                     expect(host_driver::in_use() == before, "something is left");
-                   },
-                   all_on_one)) == 0);
+  CHECK(failed_processes(2, with_heap(
+                                driver,
+                                [](auto& self, auto& mine) {
+                                  if (self.rank() == 1)
+                                    host_driver::fail("cuMemCreate", CUDA_ERROR_OUT_OF_MEMORY);
+                                  const auto before = host_driver::in_use();
+                                  const auto message =
+                                      message_of([&] { (void)mine.heap.malloc(60 * mebibyte); },
+                                                 HEDDLE_ERROR_OUT_OF_MEMORY);
+                                  expect(message.find("PE 1: ") == 0, message);
+                                  expect(host_driver::in_use() == before, "something is left");
+                                },
+                                all_on_one)) == 0);
 }
 
 TEST_CASE(
@@ -250,31 +176,31 @@ TEST_CASE(
       CAPTURE(function);
       CAPTURE(skip);
       const auto& driver = host_driver::start({});
-      CHECK(testing::failed_processes(
-                3, with_heap(
-                       driver,
-                       [&](auto& self, auto& mine) {
-                         const bool imports = std::strstr(function, "Import");
-                         const bool maps =
-                             !std::strstr(function, "Create") && !std::strstr(function, "Export");
-                         if (skip == 1 && !maps && !imports) return;
-                         if (self.rank() == 2)
-                           host_driver::fail(function, CUDA_ERROR_UNKNOWN, skip);
-                         const auto before = host_driver::in_use();
-                         const auto message = message_of(
-                             [&] { (void)mine.heap.malloc(40 * mebibyte); }, HEDDLE_ERROR_SYSTEM);
-                         expect(message.find("PE 2: ") == 0, message);
-                         expect(host_driver::in_use() == before, "something is left");
-                         write_to_all(self, mine);
-                       },
-                       all_on_one)) == 0);
+      CHECK(failed_processes(3, with_heap(
+                                    driver,
+                                    [&](auto& self, auto& mine) {
+                                      const bool imports = std::strstr(function, "Import");
+                                      const bool maps = !std::strstr(function, "Create") &&
+                                                        !std::strstr(function, "Export");
+                                      if (skip == 1 && !maps && !imports) return;
+                                      if (self.rank() == 2)
+                                        host_driver::fail(function, CUDA_ERROR_UNKNOWN, skip);
+                                      const auto before = host_driver::in_use();
+                                      const auto message =
+                                          message_of([&] { (void)mine.heap.malloc(40 * mebibyte); },
+                                                     HEDDLE_ERROR_SYSTEM);
+                                      expect(message.find("PE 2: ") == 0, message);
+                                      expect(host_driver::in_use() == before, "something is left");
+                                      write_to_all(self, mine);
+                                    },
+                                    all_on_one)) == 0);
     }
   }
 }
 
 TEST_CASE("a PE that dies while a heap grows is named") {
   const auto& driver = host_driver::start({});
-  CHECK(testing::failed_processes(3, [&](bootstrap& self) {
+  CHECK(failed_processes(3, [&](bootstrap& self) {
           // The death may be told before the end of what comes before the growth.
           const auto message = message_of(
               [&] {

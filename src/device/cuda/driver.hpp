@@ -44,6 +44,14 @@ struct driver {
   decltype(&::cuMemSetAccess) mem_set_access = nullptr;
   decltype(&::cuMemExportToShareableHandle) mem_export_to_shareable_handle = nullptr;
   decltype(&::cuMemImportFromShareableHandle) mem_import_from_shareable_handle = nullptr;
+  decltype(&::cuMemRetainAllocationHandle) mem_retain_allocation_handle = nullptr;
+  decltype(&::cuMemGetAllocationPropertiesFromHandle) mem_get_allocation_properties = nullptr;
+  decltype(&::cuMemGetAddressRange) mem_get_address_range = nullptr;
+  decltype(&::cuPointerGetAttribute) pointer_get_attribute = nullptr;
+  decltype(&::cuMulticastCreate) multicast_create = nullptr;
+  decltype(&::cuMulticastAddDevice) multicast_add_device = nullptr;
+  decltype(&::cuMulticastBindMem) multicast_bind_mem = nullptr;
+  decltype(&::cuMulticastGetGranularity) multicast_get_granularity = nullptr;
   decltype(&::cuMemHostRegister) mem_host_register = nullptr;
   decltype(&::cuMemHostUnregister) mem_host_unregister = nullptr;
 

@@ -44,11 +44,6 @@ gpu::gpu(const driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal)
                   "management, file descriptors), which the symmetric heap needs",
                   ordinal, name_);
   }
-  const auto kind = memory_kind();
-  check(driver,
-        driver.mem_get_allocation_granularity(&granularity_, &kind,
-                                              CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
-        "asking for the granularity of the memory of device cuda:{}", ordinal);
   check(driver, driver.device_primary_ctx_retain(&context_, handle_),
         "making a context on device cuda:{} ({})", ordinal, name_);
   CUresult made = driver.ctx_push_current(context_);
@@ -178,12 +173,21 @@ void gpu::unshare_host_memory(void* start) const noexcept {
     log::warn(log::subsystem::device, "host memory at {} was not shared any more", start);
 }
 
-CUmemAllocationProp gpu::memory_kind() const {
+std::size_t gpu::granularity(CUmemAllocationHandleType handles) const {
+  const auto kind = memory_kind(handles);
+  std::size_t bytes = 0;
+  check(driver_,
+        driver_.mem_get_allocation_granularity(&bytes, &kind, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
+        "asking for the granularity of the memory of device cuda:{}", ordinal_);
+  return bytes;
+}
+
+CUmemAllocationProp gpu::memory_kind(CUmemAllocationHandleType handles) const {
   CUmemAllocationProp kind{};
   kind.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   kind.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   kind.location.id = ordinal_;
-  kind.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+  kind.requestedHandleTypes = handles;
   return kind;
 }
 

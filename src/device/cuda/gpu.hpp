@@ -59,8 +59,8 @@ class gpu {
   [[nodiscard]] bool has(CUstream stream) const;
   /// Beside the streams of the program; copy() and clear() use it.
   [[nodiscard]] CUstream own_stream() const { return stream_; }
-  /// Physical memory is made, mapped and given access in multiples of this.
-  [[nodiscard]] std::size_t granularity() const { return granularity_; }
+  /// Physical memory of that kind is made, mapped and given access in multiples of this.
+  [[nodiscard]] std::size_t granularity(CUmemAllocationHandleType handles) const;
   /// Free and whole memory of the device, in bytes.
   [[nodiscard]] std::pair<std::size_t, std::size_t> memory() const;
 
@@ -75,8 +75,8 @@ class gpu {
   void share_host_memory(void* start, std::size_t bytes) const;
   void unshare_host_memory(void* start) const noexcept;
 
-  /// What physical memory of the heap is: of this device, to be passed as a file descriptor.
-  [[nodiscard]] CUmemAllocationProp memory_kind() const;
+  /// What physical memory of the heap is: of this device, to be passed by such handles.
+  [[nodiscard]] CUmemAllocationProp memory_kind(CUmemAllocationHandleType handles) const;
 
  private:
   const driver& driver_;
@@ -86,7 +86,6 @@ class gpu {
   CUstream stream_ = nullptr;  ///< of copy() and clear()
   std::string name_;
   device_uuid uuid_{};
-  std::size_t granularity_ = 0;
 };
 
 /// How many devices CUDA shows to this process.
