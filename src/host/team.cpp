@@ -35,12 +35,20 @@ int slot_step(const std::vector<std::int32_t>& slots) {
   return step;
 }
 
+/// Multicast reaches all PEs of the job: a team has it if it is all of them, in any order.
+bool has_multicast(const heddle_runtime& runtime, const std::vector<int>& world_pes,
+                   const heddle::heap_memory& memory) {
+  return memory.multicast_size() > 0 &&
+         world_pes.size() == static_cast<std::size_t>(runtime.n_pes());
+}
+
 /// A team_ref whose words are in that memory and pool; `slots` is where its readers see them.
 heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& world_pes, int place,
                            int step, const std::int32_t* slots, const heddle::heap_memory& memory,
                            const heddle::team_memory_pool& pool) {
   const auto me =
       std::find(world_pes.begin(), world_pes.end(), runtime.my_pe()) - world_pes.begin();
+  const bool multicast = has_multicast(runtime, world_pes, memory);
   return heddle::team_ref_builder::build(
       {.my_pe = static_cast<int>(me),
        .n_pes = static_cast<int>(world_pes.size()),
@@ -50,6 +58,8 @@ heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& worl
        .slots = step ? nullptr : slots,
        .heap = reinterpret_cast<heddle::byte*>(memory.base()),
        .heap_bytes = memory.stride(),
+       .multicast = multicast ? reinterpret_cast<heddle::byte*>(memory.multicast_base()) : nullptr,
+       .multicast_bytes = multicast ? memory.multicast_size() : 0,
        .memory = pool.words(place),
        .scratch = reinterpret_cast<heddle::byte*>(pool.scratch(place)),
        .control = runtime.team_places().control(place),

@@ -66,7 +66,7 @@ heddle::plan_question heddle_team::question(std::size_t bytes) const {
           .n_pes = n_pes(),
           .on_cuda = !runtime_.place().is_host(),
           .all_mapped = !host_ref().has_remote(),
-          .has_multicast = ref().has_multicast(),
+          .has_multicast = ref().multicast_bytes() > 0,
           .whole_lines = runtime_.place().keeps_lines_whole(),
           .max_blocks = runtime_.place().common_blocks(),
           .cache_bytes = runtime_.cache_bytes(),

@@ -359,6 +359,38 @@ TEST_CASE("LL128 is for GPUs that NVLink joins, as far as this process can see")
   ::unsetenv("HEDDLE_PROTO");
 }
 
+TEST_CASE("teams of all PEs combine by multicast where the user asks for it") {
+  ::setenv("HEDDLE_MULTICAST", "1", 1);
+  use_machine({.devices = 4, .memory = std::size_t{4} << 30, .multicast = {0, 1, 2, 3}}, "cuda");
+  const auto plan_of = [](const team& team) {
+    char text[512];
+    const std::vector<float> any(1);
+    detail::check(heddle_all_reduce_plan(team.handle(), any.data(), any.data(), 16 << 20,
+                                         HEDDLE_FLOAT32, HEDDLE_SUM, text, sizeof text));
+    return std::string(text);
+  };
+  run_as_threads(4, [&](runtime& self) {
+    const auto world = self.world();
+    const symmetric_array<float> values(self, 100);
+    const auto ref = world.ref();
+    expect(ref.multicast_bytes() > 0, "the world has multicast");
+    const auto offset = reinterpret_cast<byte*>(values.data()) - ref.heap();
+    expect(reinterpret_cast<std::uintptr_t>(ref.multicast(values.data())) ==
+               reinterpret_cast<std::uintptr_t>(ref.multicast(ref.heap())) +
+                   static_cast<std::uintptr_t>(offset),
+           "an object's address in it");
+    expect(plan_of(world).find("multicast simple") == 0, plan_of(world));
+    const auto part = world.split_color(self.my_pe() / 2, 0);
+    expect(part.ref().multicast_bytes() == 0, "a part has none");
+    expect(plan_of(part).find("two_shot simple") == 0, plan_of(part));
+  });
+  ::unsetenv("HEDDLE_MULTICAST");
+  run_as_threads(4, [&](runtime& self) {
+    expect(plan_of(self.world()).find("two_shot simple") == 0, plan_of(self.world()));
+  });
+  CHECK(host_driver::in_use() == host_driver::usage{});
+}
+
 TEST_CASE("a device that is not there is told, with what to do") {
   use_machine({.devices = 2}, "cuda:5");
   CHECK(failure_of([] { runtime self; }).find("CUDA shows 2 devices") != std::string::npos);

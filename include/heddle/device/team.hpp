@@ -29,7 +29,7 @@ namespace heddle {
 class team_ref {
  public:
   /// Changes when the layout of this class, of a block or of the team's memory does.
-  static constexpr uint32_t layout = 3;
+  static constexpr uint32_t layout = 4;
 
   HEDDLE_FN int my_pe() const { return my_pe_; }
   HEDDLE_FN int n_pes() const { return n_pes_; }
@@ -159,8 +159,8 @@ class team_ref {
   /// The collectives' part of the heap: see <heddle/device/coll/scratch.hpp>.
   HEDDLE_FN byte* scratch() const { return scratch_; }
   HEDDLE_FN byte* heap() const { return heap_; }
-  /// Whether the objects of all members have multicast addresses; never on the host.
-  HEDDLE_FN bool has_multicast() const { return multicast_ != nullptr; }
+  /// How many bytes of the heaps, from their start, have multicast addresses; none on the host.
+  HEDDLE_FN uint64_t multicast_bytes() const { return multicast_bytes_; }
   /// The address at which an NVLink switch reaches the object on all members.
   template <class T>
   HEDDLE_FN T* multicast(T* symmetric) const {
@@ -209,7 +209,8 @@ class team_ref {
   int64_t slot_stride_ = 0;          ///< bytes from one heap of the arena to the next
   const int32_t* slots_ = nullptr;   ///< the slot of each PE
   byte* heap_ = nullptr;             ///< this PE's heap
-  byte* multicast_ = nullptr;        ///< all members' heaps at once; null: there is no such address
+  byte* multicast_ = nullptr;        ///< all members' heaps at once
+  uint64_t multicast_bytes_ = 0;     ///< of them; 0: there is no such address
   uint64_t heap_bytes_ = 0;          ///< all that it may grow to
   team_memory* memory_ = nullptr;    ///< in the heap
   byte* scratch_ = nullptr;          ///< in the heap

@@ -177,10 +177,12 @@ HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scra
 }
 
 template <class T, class Op, bool Multicast>
-HEDDLE_FN bool goes_by_multicast(const team_ref& team, const two_shot_buffers& offsets) {
-  return Multicast && multimem<T, Op>::supported &&
-         (!HEDDLE_HAS_MULTIMEM || team.has_multicast()) &&
-         (offsets.input | offsets.output) % 16 == 0;
+HEDDLE_FN bool goes_by_multicast(const team_ref& team, const two_shot_buffers& offsets,
+                                 size_t bytes) {
+  if (!Multicast || !multimem<T, Op>::supported) return false;
+  const uint64_t last = offsets.input > offsets.output ? offsets.input : offsets.output;
+  const bool reached = !HEDDLE_HAS_MULTIMEM || last + bytes <= team.multicast_bytes();
+  return reached && (offsets.input | offsets.output) % 16 == 0;
 }
 
 }  // namespace detail
@@ -209,7 +211,7 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args) {
 
   if (way != detail::two_shot_way::staged) {
     if (way == detail::two_shot_way::same_offsets &&
-        detail::goes_by_multicast<T, Op, Multicast>(team, mine)) {
+        detail::goes_by_multicast<T, Op, Multicast>(team, mine, bytes)) {
       if constexpr (Multicast && detail::multimem<T, Op>::supported)
         detail::two_shot_by_multicast<T, Op>(block, team, scratch, part.input, part.output,
                                              my_segment, mine);

@@ -19,6 +19,7 @@ class team_ref_builder {
     byte* heap;
     uint64_t heap_bytes;
     byte* multicast = nullptr;
+    uint64_t multicast_bytes = 0;
     team_memory* memory;
     byte* scratch;
     team_control* control;
@@ -40,6 +41,7 @@ class team_ref_builder {
     ref.heap_ = from.heap;
     ref.heap_bytes_ = from.heap_bytes;
     ref.multicast_ = from.multicast;
+    ref.multicast_bytes_ = from.multicast_bytes;
     ref.memory_ = from.memory;
     ref.scratch_ = from.scratch;
     ref.control_ = from.control;
