@@ -61,6 +61,13 @@ class runtime {
                                &pointer));
     return static_cast<T*>(pointer);
   }
+  /// In host memory whatever the device; see heddle_malloc_host. Collective.
+  template <class T>
+  [[nodiscard]] T* malloc_host(std::size_t n) const {
+    void* pointer;
+    detail::check(heddle_malloc_host(handle(), detail::bytes_of<T>(n), &pointer));
+    return static_cast<T*>(pointer);
+  }
   template <class T>
   [[nodiscard]] T* calloc(std::size_t n) const {
     void* pointer;

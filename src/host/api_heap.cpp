@@ -16,7 +16,7 @@ heddle_status_t heap_call(const char* function, heddle_runtime_t runtime, void**
     auto& checked = required(runtime, function, "runtime");
     auto& result = required(out, function, "the result's address");
     checked.world().check();
-    result = call(checked.heap());
+    result = call(checked);
   });
 }
 
@@ -24,29 +24,35 @@ heddle_status_t heap_call(const char* function, heddle_runtime_t runtime, void**
 
 heddle_status_t heddle_malloc(heddle_runtime_t runtime, size_t bytes, void** ptr) {
   return heap_call("heddle_malloc", runtime, ptr,
-                   [&](heddle::symmetric_heap& heap) { return heap.malloc(bytes); });
+                   [&](heddle_runtime& checked) { return checked.heap().malloc(bytes); });
+}
+
+heddle_status_t heddle_malloc_host(heddle_runtime_t runtime, size_t bytes, void** ptr) {
+  return heap_call("heddle_malloc_host", runtime, ptr,
+                   [&](heddle_runtime& checked) { return checked.host_heap().malloc(bytes); });
 }
 
 heddle_status_t heddle_calloc(heddle_runtime_t runtime, size_t count, size_t size, void** ptr) {
   return heap_call("heddle_calloc", runtime, ptr,
-                   [&](heddle::symmetric_heap& heap) { return heap.calloc(count, size); });
+                   [&](heddle_runtime& checked) { return checked.heap().calloc(count, size); });
 }
 
 heddle_status_t heddle_align(heddle_runtime_t runtime, size_t alignment, size_t bytes, void** ptr) {
   return heap_call("heddle_align", runtime, ptr,
-                   [&](heddle::symmetric_heap& heap) { return heap.align(alignment, bytes); });
+                   [&](heddle_runtime& checked) { return checked.heap().align(alignment, bytes); });
 }
 
 heddle_status_t heddle_realloc(heddle_runtime_t runtime, void* ptr, size_t bytes, void** result) {
-  return heap_call("heddle_realloc", runtime, result,
-                   [&](heddle::symmetric_heap& heap) { return heap.realloc(ptr, bytes); });
+  return heap_call("heddle_realloc", runtime, result, [&](heddle_runtime& checked) {
+    return checked.heap_of(ptr).realloc(ptr, bytes);
+  });
 }
 
 heddle_status_t heddle_free(heddle_runtime_t runtime, void* ptr) {
   return guarded([&] {
     auto& checked = required(runtime, "heddle_free", "runtime");
     checked.world().check();
-    checked.heap().free(ptr);
+    checked.heap_of(ptr).free(ptr);
   });
 }
 
@@ -57,19 +63,20 @@ heddle_status_t heddle_ptr(heddle_runtime_t runtime, const void* symmetric, int 
     if (pe < 0 || pe >= checked.n_pes())
       heddle::throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                           "heddle_ptr: PE {} is not one of the {} PEs", pe, checked.n_pes());
-    const void* alias = checked.heap().translate(symmetric, 1);
-    if (!checked.heap().contains(alias, 1))
+    const auto& heap = checked.heap_of(symmetric);
+    const void* alias = heap.translate(symmetric, 1);
+    if (!heap.contains(alias, 1))
       heddle::throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                           "heddle_ptr: {} is not symmetric: neither in the heap nor registered",
                           symmetric);
-    out = checked.heap().ptr(alias, pe);
+    out = heap.ptr(alias, pe);
   });
 }
 
 heddle_status_t heddle_register(heddle_runtime_t runtime, void* buffer, size_t bytes,
                                 void** symmetric) {
-  return heap_call("heddle_register", runtime, symmetric, [&](heddle::symmetric_heap& heap) {
-    return heap.register_buffer(buffer, bytes);
+  return heap_call("heddle_register", runtime, symmetric, [&](heddle_runtime& checked) {
+    return checked.heap().register_buffer(buffer, bytes);
   });
 }
 

@@ -36,12 +36,16 @@ void get_word(const team_ref& team, void* dst, const void* src, int pe) {
   std::memcpy(dst, &value, sizeof value);
 }
 
-/// Here on the host device; else by a kernel, apart from all streams.
+/// What host threads take for a symmetric object that they load and store, kernels for any other.
+const team_ref& ref_for(const heddle_team& team, const void* symmetric) {
+  return team.runtime().is_on_host(symmetric) ? team.host_ref() : team.ref();
+}
+
+/// By this thread, if it can load and store the object; else by a kernel, apart from all streams.
 template <class Call>
-void run_by_one_thread(const heddle_team& team, const Call& call) {
-  auto& place = team.runtime().place();
-  if (place.is_host()) return call(host_thread);
-  place.run(kernel_of<Call>(), &call, sizeof call);
+void run_by_one_thread(const heddle_team& team, const void* symmetric, const Call& call) {
+  if (team.runtime().is_on_host(symmetric)) return call(host_thread);
+  team.runtime().place().run(kernel_of<Call>(), &call, sizeof call);
 }
 
 /// A put whose arguments are valid.
@@ -115,10 +119,13 @@ struct checked_signal {
     check_pe(team, pe, function);
     word = symmetric_word(team, signal_word, sizeof(signal), function, "signal");
   }
+  /// For a kernel.
   [[nodiscard]] update_signal_call call(const heddle_team& team) const {
     return {team.ref(), word, value, op, pe};
   }
-  void run(const heddle_team& team) const { run_by_one_thread(team, call(team)); }
+  void run(const heddle_team& team) const {
+    run_by_one_thread(team, word, update_signal_call{ref_for(team, word), word, value, op, pe});
+  }
   void run_after(const checked_put& put) const {
     if (put.team.runtime().place().is_host())
       return put.team.ref().put_signal(host_thread, put.dst, put.src, put.bytes, word, value, op,
@@ -140,17 +147,18 @@ struct checked_wait {
         word(symmetric_word(team, signal_word, sizeof(signal), function, "signal")),
         how(checked_cmp(comparison, function)),
         value(expected) {}
+  /// For a kernel.
   [[nodiscard]] wait_call call() const { return {team.ref(), word, how, value}; }
   void run() const {
-    if (team.runtime().place().is_host()) {
-      call()(host_thread);
+    if (team.runtime().is_on_host(word)) {
+      (void)team.host_ref().wait_until(host_thread, word, how, value);
     } else {
-      wait_here();
+      wait_by_copies();
     }
     team.check();
   }
   [[nodiscard]] bool test() const {
-    if (team.runtime().place().is_host()) return team.ref().test(host_thread, word, how, value);
+    if (team.runtime().is_on_host(word)) return team.host_ref().test(host_thread, word, how, value);
     return compare(how, read(), value);
   }
 
@@ -160,8 +168,8 @@ struct checked_wait {
     team.runtime().place().copy(&now, word, sizeof now);
     return now;
   }
-  /// By copies of the word: a kernel that waits would keep other kernels of this PE from starting.
-  void wait_here() const {
+  /// A kernel that waits would keep other kernels of this PE from starting.
+  void wait_by_copies() const {
     const auto& host = team.host_ref();
     const auto* recorded = host.heap() + (reinterpret_cast<const byte*>(word) - team.ref().heap());
     const auto look = [this](std::uint64_t& seen) {
@@ -181,7 +189,7 @@ template <class Word>
 std::uint64_t run_atomic(const heddle_team& team, void* word, heddle_atomic_op_t op,
                          std::uint64_t value, std::uint64_t compare, int pe) {
   Word old = 0;
-  atomic_call<Word> call{team.ref(),
+  atomic_call<Word> call{ref_for(team, word),
                          static_cast<Word*>(word),
                          op,
                          static_cast<Word>(value),
@@ -189,7 +197,7 @@ std::uint64_t run_atomic(const heddle_team& team, void* word, heddle_atomic_op_t
                          pe,
                          &old};
   auto& runtime = team.runtime();
-  if (runtime.place().is_host()) {
+  if (runtime.is_on_host(word)) {
     call(host_thread);
     return old;
   }
@@ -197,7 +205,7 @@ std::uint64_t run_atomic(const heddle_team& team, void* word, heddle_atomic_op_t
       runtime.device().allocate(sizeof old),
       [&](void* memory) { free_quietly(runtime.device(), memory); });
   call.result = static_cast<Word*>(result.get());
-  run_by_one_thread(team, call);
+  run_by_one_thread(team, word, call);
   runtime.place().copy(&old, call.result, sizeof old);
   return old;
 }

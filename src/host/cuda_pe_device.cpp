@@ -74,6 +74,10 @@ class cuda_pe_device final : public pe_device {
     gpu_->share_host_memory(start, bytes);
     shared_.push_back(start);
   }
+  void unshare(void* start) noexcept override {
+    std::erase(shared_, start);
+    gpu_->unshare_host_memory(start);
+  }
 
  private:
   const std::shared_ptr<const gpu::gpu> gpu_;

@@ -65,12 +65,15 @@ bool read_record(const wait_record& from, wait_record& to) {
 }
 
 std::string describe(const heddle_team& team, int waiter, const wait_record& wait) {
+  // What is in no slot of the heaps is in the host's.
+  const auto where = wait.address < team.runtime().heap().stride()
+                         ? fmt::format("heap offset {:#x}", wait.address)
+                         : std::string("an address of the host heap");
   const auto whom = wait.peer >= 0 ? fmt::format(" for PE {}", wait.peer) : std::string();
   return fmt::format(
-      "PE {} of team {} waited {:.2f} s{} in {}: the word at heap offset {:#x} was {}, expected {} "
-      "{}",
-      waiter, team.name(), static_cast<double>(wait.waited_ns) * 1e-9, whom,
-      name_of(static_cast<operation>(wait.operation)), wait.address, wait.seen,
+      "PE {} of team {} waited {:.2f} s{} in {}: the word at {} was {}, expected {} {}", waiter,
+      team.name(), static_cast<double>(wait.waited_ns) * 1e-9, whom,
+      name_of(static_cast<operation>(wait.operation)), where, wait.seen,
       symbol_of(static_cast<cmp>(wait.comparison)), wait.expected);
 }
 

@@ -28,6 +28,7 @@ class host_pe_device final : public pe_device {
     kernel.on_host(arguments, &one_thread_block);
   }
   void share(void*, std::size_t) override {}
+  void unshare(void*) noexcept override {}
 
  private:
   const std::unique_ptr<exec::device> executor_ = exec::create_host_device();

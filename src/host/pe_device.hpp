@@ -46,6 +46,8 @@ class pe_device {
 
   /// Lets kernels load and store host memory, at its own address, for as long as this lives.
   virtual void share(void* start, std::size_t bytes) = 0;
+  /// What has been shared, before that.
+  virtual void unshare(void* start) noexcept = 0;
 
  protected:
   pe_device(bool is_host, int common_blocks) : is_host_(is_host), common_blocks_(common_blocks) {}

@@ -33,7 +33,7 @@ template <class T>
 T* symmetric(const heddle_team& team, T* object, std::size_t bytes, const char* function,
              const char* argument) {
   if (bytes == 0) return object;
-  const auto& heap = team.runtime().heap();
+  const auto& heap = team.runtime().heap_of(object);
   const void* alias = heap.translate(object, bytes);
   if (!heap.contains(alias, bytes))
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,

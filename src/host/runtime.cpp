@@ -17,6 +17,7 @@
 #include "support/log.hpp"
 #include "support/round_up.hpp"
 #include "support/throw_error.hpp"
+#include "symmetric_heap/pinned_heap_memory.hpp"
 
 using heddle::throw_error;
 
@@ -51,21 +52,14 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
   const heddle::team_memory_pool::shape places = {
       .places = environment_.max_teams, .world_size = n_pes(), .with_links = needs_links()};
   const auto internal_bytes = heddle::team_memory_pool::bytes_needed(places);
-  if (!device_->is_host()) make_control_memory(internal_bytes, until);
-  heap_ = std::make_unique<heddle::symmetric_heap>(
-      *bootstrap_,
-      heddle::heap_options{
-          .heap_bytes = environment_.heap_size,
-          .internal_bytes = internal_bytes,
-          .check = environment_.check,
-          .timeout = std::chrono::duration<double>(environment_.timeout),
-          .init_timeout = std::chrono::duration<double>(environment_.init_timeout)},
-      device_->heap_memory());
+  heap_ = std::make_unique<heddle::symmetric_heap>(*bootstrap_, options_of_heap(internal_bytes),
+                                                   device_->heap_memory());
+  if (!device_->is_host()) make_host_heap(internal_bytes);
   const auto places_in = [&](heddle::heap_memory& memory) {
     return std::make_unique<heddle::team_memory_pool>(memory, places);
   };
-  team_places_ = places_in(control_ ? *control_ : heap_->memory());
-  if (control_) kernel_places_ = places_in(heap_->memory());
+  team_places_ = places_in(host_heap().memory());
+  if (host_heap_) kernel_places_ = places_in(heap_->memory());
   const auto neighbours = pes_of_my_host(*bootstrap_);
   cache_bytes_ = heddle::last_cache_bytes();
   const bool oversubscribed =
@@ -80,6 +74,7 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
                                                  node_place, 0));
   bootstrap_->on_lost([this](int pe, std::string_view reason) { pe_lost(pe, reason); });
   heap_->set_barrier([this] { barrier(); });
+  if (host_heap_) host_heap_->set_barrier([this] { barrier(); });
   heddle::log::info(heddle::log::subsystem::init,
                     "PE {} of {} is ready ({}, {} PEs on this host, {} of heap)", my_pe(), n_pes(),
                     bootstrap_->name(), neighbours.size(),
@@ -101,15 +96,33 @@ bool heddle_runtime::needs_links() const {
          environment_.algo == "tree";
 }
 
-/// Host memory for what kernels and the hosts of all PEs see together.
-void heddle_runtime::make_control_memory(std::size_t bytes, heddle::deadline until) {
-  constexpr std::size_t huge_page = std::size_t{2} << 20;
-  const std::size_t stride = heddle::round_up(bytes, huge_page);
-  control_ = heddle::make_host_heap_memory(*bootstrap_, bytes, stride, until);
-  for (int pe = 0; pe < n_pes(); ++pe)
-    if (control_->slot_of(pe) >= 0)
-      device_->share(control_->slot(control_->slot_of(pe)),
-                     heddle::team_memory_pool::control_bytes());
+heddle::heap_options heddle_runtime::options_of_heap(std::size_t internal_bytes) const {
+  return {.heap_bytes = environment_.heap_size,
+          .internal_bytes = internal_bytes,
+          .check = environment_.check,
+          .timeout = std::chrono::duration<double>(environment_.timeout),
+          .init_timeout = std::chrono::duration<double>(environment_.init_timeout)};
+}
+
+/// Beside a heap in GPU memory, with slots as far apart.
+void heddle_runtime::make_host_heap(std::size_t internal_bytes) {
+  const auto make_memory = [this](heddle::bootstrap& bootstrap, std::size_t bytes,
+                                  std::size_t stride, heddle::deadline until) {
+    if (stride > heap_->stride())
+      throw_error(HEDDLE_ERROR_INTERNAL, "a host heap of {} beside slots of {}",
+                  heddle::format_bytes(stride), heddle::format_bytes(heap_->stride()));
+    return std::make_unique<heddle::pinned_heap_memory>(
+        bootstrap, heddle::pinned_heap_memory::options{
+                       .shared = heddle::team_memory_pool::control_bytes(),
+                       .bytes = bytes,
+                       .stride = heap_->stride(),
+                       .until = until,
+                       .timeout = std::chrono::duration<double>(environment_.timeout),
+                       .share = [this](void* at, std::size_t size) { device_->share(at, size); },
+                       .unshare = [this](void* at) { device_->unshare(at); }});
+  };
+  host_heap_ = std::make_unique<heddle::symmetric_heap>(
+      *bootstrap_, options_of_heap(internal_bytes), make_memory);
 }
 
 heddle_runtime::~heddle_runtime() {

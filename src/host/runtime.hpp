@@ -48,10 +48,21 @@ struct heddle_runtime : heddle::live_handle {
   [[nodiscard]] heddle::symmetric_heap& heap() const { return *heap_; }
   [[nodiscard]] heddle::pe_device& place() const { return *device_; }
   [[nodiscard]] heddle::exec::device& device() const { return device_->executor(); }
-  /// Where teams meet on the host: in this arena, which is the heaps' own on the host device.
-  [[nodiscard]] const heddle::heap_memory& control() const {
-    return control_ ? *control_ : heap_->memory();
+  /// Symmetric memory of the host, beside a heap in GPU memory or the same. Its slots are as far
+  /// apart as the heap's, so kernels find the others' copies of its objects as they find those.
+  [[nodiscard]] heddle::symmetric_heap& host_heap() const {
+    return host_heap_ ? *host_heap_ : *heap_;
   }
+  /// The heap that the address may be in.
+  [[nodiscard]] heddle::symmetric_heap& heap_of(const void* address) const {
+    return host_heap_ && host_heap_->memory().meets(address, 1) ? *host_heap_ : *heap_;
+  }
+  /// Whether host threads load and store that symmetric object.
+  [[nodiscard]] bool is_on_host(const void* symmetric) const {
+    return &heap_of(symmetric) == &host_heap();
+  }
+  /// Where teams meet on the host.
+  [[nodiscard]] const heddle::heap_memory& control() const { return host_heap().memory(); }
   [[nodiscard]] heddle::team_memory_pool& team_places() { return *team_places_; }
   /// Where their kernels do: the same places, in the heap.
   [[nodiscard]] heddle::team_memory_pool& kernel_places() {
@@ -109,12 +120,13 @@ struct heddle_runtime : heddle::live_handle {
   void end_streams();
   void preload_kernels();
   [[nodiscard]] bool needs_links() const;
-  void make_control_memory(std::size_t bytes, heddle::deadline until);
+  [[nodiscard]] heddle::heap_options options_of_heap(std::size_t internal_bytes) const;
+  void make_host_heap(std::size_t internal_bytes);
   void pe_lost(int pe, std::string_view reason);
 
   heddle::environment environment_;
   std::unique_ptr<heddle::bootstrap> bootstrap_;
-  std::unique_ptr<heddle::heap_memory> control_;  ///< beside a heap that is not host memory
+  std::unique_ptr<heddle::symmetric_heap> host_heap_;  ///< beside a heap that is not host memory
   std::unique_ptr<heddle::pe_device> device_;
   std::unique_ptr<heddle::symmetric_heap> heap_;
   std::unique_ptr<heddle::team_memory_pool> team_places_;

@@ -115,7 +115,7 @@ int heddle_team::index_of(int world_pe) const {
 }
 
 void* heddle_team::address_at(const void* symmetric, int pe) const {
-  return runtime_.heap().ptr(symmetric, world_pes_[static_cast<std::size_t>(pe)]);
+  return runtime_.heap_of(symmetric).ptr(symmetric, world_pes_[static_cast<std::size_t>(pe)]);
 }
 
 void heddle_team::require_reachable(const char* function) const {

@@ -14,7 +14,7 @@ namespace heddle {
 /// Heaps in host memory: each is one memory file. Each process maps all of the stride of every heap
 /// it can reach when the memory is made; growing is then a step of the owner alone (the file
 /// becomes longer).
-class host_heap_memory final : public heap_memory {
+class host_heap_memory : public heap_memory {
  public:
   /// Collective over the bootstrap's ranks. On return the first `bytes` of every heap have memory,
   /// which is zero.
@@ -34,6 +34,10 @@ class host_heap_memory final : public heap_memory {
   void adopt(void* buffer, std::size_t bytes, std::byte* alias) override;
   void give_back(void* buffer, std::size_t bytes, const std::byte* alias) override;
   void vacate(const std::byte*) override {}
+
+ protected:
+  /// This PE's own file; size() is not changed.
+  void grow_file_to(std::size_t bytes) { file_.grow_to(bytes); }
 
  private:
   memory_file file_;

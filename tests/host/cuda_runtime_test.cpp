@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <barrier>
 #include <chrono>
 #include <cstdlib>
@@ -80,6 +81,32 @@ void exchange_rows(const runtime& self) {
   expect(world.test(signals.data() + left, cmp::eq, 7u + static_cast<unsigned>(left)),
          "a signal is looked at");
   world.barrier();
+
+  // Symmetric memory of the host, which host threads load and store.
+  auto* shared = self.malloc_host<std::uint64_t>(1000);
+  auto* arrived = self.malloc_host<std::uint64_t>(2);
+  std::fill_n(shared, 1000, 100u + static_cast<unsigned>(me));
+  arrived[0] = arrived[1] = 0;
+  world.barrier();
+  expect(self.ptr(shared, left)[999] == 100u + static_cast<unsigned>(left), "a peer's copy");
+  world.update_signal(&arrived[0], 1, signal_op::add, right);
+  world.wait_until(&arrived[0], cmp::eq, 1);
+  expect(world.atomic_fetch_add(&arrived[1], 5, me) == 0 && arrived[1] == 5, "an atomic");
+  world.barrier();
+  world.put_signal(reinterpret_cast<int*>(shared), mine.data(), 1, &arrived[0], 7, signal_op::set,
+                   right);
+  world.wait_until(&arrived[0], cmp::eq, 7);
+  expect(*reinterpret_cast<int*>(shared) == 1000 * left, "put with its signal");
+  world.barrier();
+  // Kernels find the others' copies as they find those of the heap.
+  const auto ref = world.ref();
+  for (int pe = 0; pe < n; ++pe) expect(ref.ptr(shared, pe) == self.ptr(shared, pe), "in kernels");
+  auto* large = self.malloc_host<char>(5 << 20);
+  large[(5 << 20) - 1] = 1;
+  world.barrier();
+  self.free(large);
+  self.free(shared);
+  self.free(arrived);
 
   // On streams, by the copies alone.
   const auto stream = self.create_stream();
@@ -164,6 +191,36 @@ TEST_CASE("the host waits for words in GPU memory, until it is told of a loss or
            text);
   });
   CHECK(host_driver::in_use() == host_driver::usage{});
+}
+
+TEST_CASE("host memory that a device cannot share is an error on all PEs, and can be tried again") {
+  use_machine({.memory = std::size_t{4} << 30}, "cuda:0");
+  std::barrier all_threads(2);
+  run_as_threads(2, [&](runtime& self) {
+    auto* first = self.malloc_host<char>(100);
+    all_threads.arrive_and_wait();
+    if (self.my_pe() == 1) host_driver::fail("cuMemHostRegister", CUDA_ERROR_OUT_OF_MEMORY);
+    all_threads.arrive_and_wait();
+    const auto text = failure_of([&] { (void)self.malloc_host<char>(3 << 20); });
+    expect(text.find("HEDDLE_ERROR_OUT_OF_MEMORY") == 0 &&
+               text.find("raise ulimit -l") != std::string::npos,
+           text);
+    auto* again = self.malloc_host<char>(3 << 20);
+    again[(3 << 20) - 1] = first[99] = 1;
+    self.world().barrier();
+    self.free(again);
+    self.free(first);
+  });
+  CHECK(host_driver::in_use() == host_driver::usage{});
+  ::setenv("HEDDLE_DEVICE", "host", 1);
+  run_as_threads(2, [](runtime& self) {
+    auto* words = self.malloc_host<std::uint64_t>(3);
+    words[2] = 9;
+    self.world().barrier();
+    expect(self.world().g(words + 2, 1 - self.my_pe()) == 9, "on the host device as any other");
+    self.world().barrier();
+    self.free(words);
+  });
 }
 
 TEST_CASE("teams are split and destroyed beside heaps in GPU memory") {
