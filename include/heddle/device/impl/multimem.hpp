@@ -115,43 +115,26 @@ struct multimem {
     return sum;
   }
 
+#define HEDDLE_LOAD_REDUCE(how, constraint)                              \
+  asm volatile("multimem.ld_reduce.relaxed.sys.global." how " %0, [%1];" \
+               : constraint(result.element[0])                           \
+               : "l"(all)                                                \
+               : "memory")
   HEDDLE_FN static unit load_reduce_integer(const T* all) {
+    constexpr bool is_min = standard::is_same_v<Op, reduce_min>;
     unit result;
     if constexpr (sizeof(T) == 4) {
-      if constexpr (is_sum)
-        asm volatile("multimem.ld_reduce.relaxed.sys.global.add.u32 %0, [%1];"
-                     : "=r"(result.element[0])
-                     : "l"(all)
-                     : "memory");
-      if constexpr (standard::is_same_v<Op, reduce_min>)
-        asm volatile("multimem.ld_reduce.relaxed.sys.global.min.s32 %0, [%1];"
-                     : "=r"(result.element[0])
-                     : "l"(all)
-                     : "memory");
-      if constexpr (standard::is_same_v<Op, reduce_max>)
-        asm volatile("multimem.ld_reduce.relaxed.sys.global.max.s32 %0, [%1];"
-                     : "=r"(result.element[0])
-                     : "l"(all)
-                     : "memory");
+      if constexpr (is_sum) HEDDLE_LOAD_REDUCE("add.u32", "=r");
+      if constexpr (is_min) HEDDLE_LOAD_REDUCE("min.s32", "=r");
+      if constexpr (!is_sum && !is_min) HEDDLE_LOAD_REDUCE("max.s32", "=r");
     } else {
-      if constexpr (is_sum)
-        asm volatile("multimem.ld_reduce.relaxed.sys.global.add.u64 %0, [%1];"
-                     : "=l"(result.element[0])
-                     : "l"(all)
-                     : "memory");
-      if constexpr (standard::is_same_v<Op, reduce_min>)
-        asm volatile("multimem.ld_reduce.relaxed.sys.global.min.s64 %0, [%1];"
-                     : "=l"(result.element[0])
-                     : "l"(all)
-                     : "memory");
-      if constexpr (standard::is_same_v<Op, reduce_max>)
-        asm volatile("multimem.ld_reduce.relaxed.sys.global.max.s64 %0, [%1];"
-                     : "=l"(result.element[0])
-                     : "l"(all)
-                     : "memory");
+      if constexpr (is_sum) HEDDLE_LOAD_REDUCE("add.u64", "=l");
+      if constexpr (is_min) HEDDLE_LOAD_REDUCE("min.s64", "=l");
+      if constexpr (!is_sum && !is_min) HEDDLE_LOAD_REDUCE("max.s64", "=l");
     }
     return result;
   }
+#undef HEDDLE_LOAD_REDUCE
 #endif
 };
 
