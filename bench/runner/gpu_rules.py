@@ -114,6 +114,15 @@ def nvshmem_rules(results: Results) -> list[Verdict]:
     return verdicts
 
 
+def runs_rule(results: Results) -> Verdict:
+    """A contender that failed in one round, with a wrong result say, is not made good by another."""
+    failed = [f"{block}, {name}: {series.failures[0]}" for block, contenders in results.items()
+              for name, series in contenders.items()
+              if series.failures and not name.startswith(("NVSHMEM", "NCCL"))]
+    return Verdict("heddle's benchmarks and the bare limits run, with right results", "all do",
+                   not failed, "; ".join(failed) or "all did")
+
+
 def judge(results: Results) -> list[Verdict]:
-    return [signal_rule(results), *put_rules(results), one_shot_rule(results),
+    return [runs_rule(results), signal_rule(results), *put_rules(results), one_shot_rule(results),
             two_shot_rule(results), *nvshmem_rules(results)]

@@ -90,10 +90,19 @@ class Rules(unittest.TestCase):
         self.assertFalse(judged({(*key, 8): 1.01, (*key, 64): 0.5}).passed)
         self.assertIn("1 of 2 sizes have no value", judged({(*key, 8): 1.0}).found)
 
+    def test_a_failure_of_heddle_in_any_round_fails(self):
+        key = ("all_reduce", "heddle", 8)
+        broken = Series(rounds=[{key: 1.0}, {}], failures=["wrong result: element 3"])
+        for name, passed in (("ring ll128", False), ("bare", False), ("NCCL, graph", True)):
+            verdict = gpu_rules.runs_rule({"all_reduce_2": {"heddle": Series(), name: broken}})
+            self.assertEqual(verdict.passed, passed, name)
+            self.assertEqual("element 3" in verdict.found, not passed)
+
     def test_of_a_peer_that_does_not_run_are_skipped_with_the_reason(self):
         results = nothing("nvidia-cuda-mps-control is not installed")
         verdicts = gpu_rules.judge(results)
-        own, peers = verdicts[:6], verdicts[6:]
+        runs, own, peers = verdicts[0], verdicts[1:7], verdicts[7:]
+        self.assertEqual(runs.word, "FAIL")
         for verdict in own:
             self.assertEqual(verdict.word, "FAIL")
             self.assertIn("not measured: nvidia-cuda-mps-control", verdict.found)
@@ -179,7 +188,7 @@ class Report(unittest.TestCase):
         blocks = gpu_contenders.blocks(Path("/nowhere"), True, Mps())
         text = gpu_report.markdown({"GPU": "test"}, blocks, results, gpu_rules.judge(results))
         self.assertEqual(text.count("| SKIP |"), 21)
-        self.assertEqual(text.count("| FAIL |"), 6)
+        self.assertEqual(text.count("| FAIL |"), 7)
 
 
 class MultiProcessService(unittest.TestCase):

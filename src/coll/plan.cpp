@@ -80,8 +80,10 @@ protocol best_protocol(algorithm algo, const plan_question& question) {
   return protocol::simple;
 }
 
-int most_channels(algorithm algo) {
-  return is_two_shot(algo) ? channel_scratch::max_channels : channel_scratch::max_slot_channels;
+int most_channels(algorithm algo, const plan_question& question) {
+  const int most =
+      is_two_shot(algo) ? channel_scratch::max_channels : channel_scratch::max_slot_channels;
+  return question.on_cuda ? std::min(most, std::max(question.max_blocks, 1)) : most;
 }
 
 /// On the host a channel is a thread: more of them than idle cores only take turns. On CUDA it is a
@@ -91,7 +93,7 @@ int usual_channels(const plan& plan, const plan_question& question) {
   if (!question.on_cuda) return 1;
   const std::size_t bytes_of_block =
       plan.proto == protocol::simple ? std::size_t{16} << 10 : channel_scratch::ll_capacity;
-  const auto most = std::min(most_channels(plan.algo), std::max(question.max_blocks, 1));
+  const int most = most_channels(plan.algo, question);
   return static_cast<int>(std::clamp((question.bytes + bytes_of_block - 1) / bytes_of_block,
                                      std::size_t{1}, static_cast<std::size_t>(most)));
 }
@@ -149,7 +151,7 @@ plan choose_all_reduce(const plan_question& question) {
     plan.algo = algorithm::one_shot;
   }
   plan.channels = question.forced_channels > 0
-                      ? std::min(question.forced_channels, most_channels(plan.algo))
+                      ? std::min(question.forced_channels, most_channels(plan.algo, question))
                       : usual_channels(plan, question);
   plan.threads =
       question.forced_threads > 0 ? question.forced_threads : usual_threads(plan, question);

@@ -150,26 +150,25 @@ struct checked_wait {
   /// For a kernel.
   [[nodiscard]] wait_call call() const { return {team.ref(), word, how, value}; }
   void run() const {
-    if (team.runtime().is_on_host(word)) {
+    if (team.runtime().place().is_host()) {
       (void)team.host_ref().wait_until(host_thread, word, how, value);
     } else {
-      wait_by_copies();
+      wait_beside_gpu();
     }
     team.check();
   }
-  [[nodiscard]] bool test() const {
-    if (team.runtime().is_on_host(word)) return team.host_ref().test(host_thread, word, how, value);
-    return compare(how, read(), value);
-  }
+  [[nodiscard]] bool test() const { return compare(how, read(), value); }
 
  private:
   [[nodiscard]] signal read() const {
+    if (team.runtime().is_on_host(word)) return load(word, acquire);
     signal now = 0;
     team.runtime().place().copy(&now, word, sizeof now);
     return now;
   }
-  /// A kernel that waits would keep other kernels of this PE from starting.
-  void wait_by_copies() const {
+  /// In the host's heap, or by copies from the GPU's: a kernel that waits would keep other kernels
+  /// of this PE from starting. Recorded as kernels would.
+  void wait_beside_gpu() const {
     const auto& host = team.host_ref();
     const auto* recorded = host.heap() + (reinterpret_cast<const byte*>(word) - team.ref().heap());
     const auto look = [this](std::uint64_t& seen) {

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 
 #include "device/device.hpp"
@@ -23,8 +25,7 @@ class collective_order {
   template <class Work>
   void enqueue(exec::stream& queue, Work& work) {
     const std::uint64_t capture = queue.capture();
-    auto& last = capture ? captured_ : enqueued_;
-    if (last.capture != capture) last = {.capture = capture};
+    auto& last = capture ? captured(capture) : enqueued_;
     if (last.stream && last.stream != queue.serial()) queue.wait(last.end);
     work(queue);
     if (queue.is_immediate()) {
@@ -40,13 +41,20 @@ class collective_order {
 
  private:
   struct collective {
-    std::uint64_t capture = 0;  ///< 0: none
-    std::uint64_t stream = 0;   ///< the serial of its stream; 0: it is complete
+    std::uint64_t stream = 0;  ///< the serial of its stream; 0: it is complete
     std::shared_ptr<exec::event> end{};
   };
+  /// Captures end unseen: the oldest are forgotten.
+  collective& captured(std::uint64_t capture) {
+    constexpr std::size_t open_at_one_time = 16;
+    if (!captured_.contains(capture) && captured_.size() == open_at_one_time)
+      captured_.erase(captured_.begin());
+    return captured_[capture];
+  }
+
   exec::device& device_;
   collective enqueued_;
-  collective captured_;
+  std::map<std::uint64_t, collective> captured_;  ///< by capture, whose numbers grow
 };
 
 }  // namespace heddle

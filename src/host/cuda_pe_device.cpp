@@ -12,6 +12,7 @@
 
 #include "bootstrap/byte_stream.hpp"
 #include "device/cuda/cuda_device.hpp"
+#include "device/cuda/shared_host_memory.hpp"
 #include "device/cuda/sharing.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
@@ -39,7 +40,7 @@ class cuda_pe_device final : public pe_device {
         executor_(exec::create_cuda_device(gpu_, sharing.pes)),
         own_stream_(executor_->create_stream()) {}
   ~cuda_pe_device() override {
-    for (void* start : shared_) gpu_->unshare_host_memory(start);
+    for (void* start : shared_) gpu::unshare_host_memory(start);
   }
 
   [[nodiscard]] exec::device& executor() override { return *executor_; }
@@ -71,12 +72,12 @@ class cuda_pe_device final : public pe_device {
                   "teams need",
                   gpu_->ordinal(), gpu_->name());
     shared_.reserve(shared_.size() + 1);
-    gpu_->share_host_memory(start, bytes);
+    gpu::share_host_memory(gpu_, start, bytes);
     shared_.push_back(start);
   }
   void unshare(void* start) noexcept override {
     std::erase(shared_, start);
-    gpu_->unshare_host_memory(start);
+    gpu::unshare_host_memory(start);
   }
 
  private:

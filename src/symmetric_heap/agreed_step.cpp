@@ -23,8 +23,9 @@ std::vector<bootstrap::bytes> agreed_gather(bootstrap& bootstrap, deadline until
     status = HEDDLE_ERROR_SYSTEM;
     problem = failure.what();
   }
-  // What the bootstrap itself cannot do any more, it says better.
-  if (status == HEDDLE_ERROR_PEER_LOST) throw error(status, problem);
+  // What the bootstrap itself cannot do any more, it says better; the others are in another call.
+  if (status == HEDDLE_ERROR_PEER_LOST || status == HEDDLE_ERROR_TIMEOUT)
+    throw error(status, problem);
   byte_writer out;
   out.number(static_cast<std::int32_t>(status)).text(problem).raw(result);
   auto all = bootstrap.all_gather(out.bytes(), until);

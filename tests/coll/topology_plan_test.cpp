@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
+#include <heddle/device/coll/scratch.hpp>
 
 #include <bit>
 #include <heddle/error.hpp>
@@ -84,6 +85,9 @@ TEST_CASE("on CUDA a plan has blocks and threads for its bytes, as many as are r
   CHECK(large.algo == algorithm::two_shot);
   CHECK(large.channels == 33);
   CHECK(large.threads == most_cuda_threads);
+  question.forced_channels = 50;
+  CHECK(choose_all_reduce(question).channels == 33);
+  question.forced_channels = 0;
   question.max_blocks = 132;
   CHECK(choose_all_reduce(question).channels == 64);
   question.max_blocks = 0;
@@ -106,6 +110,17 @@ TEST_CASE("multicast is chosen where the user has asked for it and it is there")
   CHECK(choose_all_reduce(question).algo == algorithm::multicast);
   question.forced_protocol = protocol::ll;
   CHECK_THROWS_WITH_AS((void)choose_all_reduce(question), doctest::Contains("simple alone"), error);
+}
+
+TEST_CASE("a team's memory is enough for all smaller teams") {
+  for (const bool with_links : {false, true}) {
+    std::size_t known = 0;
+    for (int n = 1; n <= 200; ++n) {
+      const auto bytes = channel_scratch::bytes_per_team(n, with_links);
+      CHECK(bytes >= known);
+      known = bytes;
+    }
+  }
 }
 
 TEST_CASE("a plan follows from the question, and what is forced is obeyed or refused") {

@@ -59,7 +59,7 @@ void destroy_stream(CUstream stream);
 /// the capture; what crosses its border is an error.
 void begin_capture(CUstream stream);
 void end_capture(CUstream stream);
-/// How many kernels were accepted, and how often streams were made to wait.
+/// How many kernels were accepted, and how often streams were made to wait for what was recorded.
 std::size_t launches();
 std::size_t event_waits();
 

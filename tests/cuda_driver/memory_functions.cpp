@@ -146,8 +146,11 @@ CUresult mem_host_register(void* start, std::size_t bytes, unsigned) {
   call entered("cuMemHostRegister");
   if (entered.result != CUDA_SUCCESS) return entered.result;
   if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
-  return now->host_memory.emplace(start, bytes).second ? CUDA_SUCCESS
-                                                       : CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (!host_ranges_of(reinterpret_cast<CUdeviceptr>(start), bytes).empty())
+    return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
+  now->host_memory.emplace(start, bytes);
+  return CUDA_SUCCESS;
 }
 CUresult mem_host_unregister(void* start) {
   call entered("cuMemHostUnregister");

@@ -151,6 +151,17 @@ inline device_state* current_device() {
   return context_stack.empty() ? nullptr : reinterpret_cast<device_state*>(context_stack.back());
 }
 
+/// The registered ranges of host memory that have some of those bytes: whether all of them.
+inline std::vector<bool> host_ranges_of(CUdeviceptr at, std::size_t bytes) {
+  std::vector<bool> whole;
+  for (const auto& [start, size] : now->host_memory) {
+    const auto first = reinterpret_cast<CUdeviceptr>(start);
+    if (at < first + size && first < at + bytes)
+      whole.push_back(first <= at && at + bytes <= first + size);
+  }
+  return whole;
+}
+
 inline CUstream add_stream(device_state& device) {
   std::unique_ptr<stream_state> made(new stream_state{.device = &device});
   auto* handle = reinterpret_cast<CUstream>(made.get());

@@ -122,10 +122,17 @@ CUresult stream_synchronize(CUstream stream) {
   if (found->capture) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   return entered.result;
 }
-CUresult memcpy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream) {
+/// CUDA copies nothing that is partly registered.
+bool is_copied_whole(CUdeviceptr at, std::size_t bytes) {
+  const auto ranges = host_ranges_of(at, bytes);
+  return ranges.empty() || ranges.front();
+}
+CUresult memcpy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   call entered("cuMemcpyAsync");
   if (entered.result != CUDA_SUCCESS) return entered.result;
   if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (!find_stream(stream)) return CUDA_ERROR_INVALID_HANDLE;
+  if (!is_copied_whole(to, bytes) || !is_copied_whole(from, bytes)) return CUDA_ERROR_INVALID_VALUE;
   const side target(to, bytes, true);
   const side source(from, bytes, false);
   if (!target.valid || !source.valid) return CUDA_ERROR_INVALID_VALUE;
@@ -137,10 +144,11 @@ CUresult memcpy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstr
   }
   return CUDA_SUCCESS;
 }
-CUresult memset_d8_async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream) {
+CUresult memset_d8_async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream) {
   call entered("cuMemsetD8Async");
   if (entered.result != CUDA_SUCCESS) return entered.result;
   if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (!find_stream(stream)) return CUDA_ERROR_INVALID_HANDLE;
   const side target(to, bytes, true);
   if (!target.valid) return CUDA_ERROR_INVALID_VALUE;
   target.fill(std::byte{value}, bytes);
@@ -222,7 +230,7 @@ CUresult stream_wait_event(CUstream stream, CUevent event, unsigned) {
   call entered("cuStreamWaitEvent");
   auto* found = find_stream(stream);
   if (!found) return CUDA_ERROR_INVALID_HANDLE;
-  ++now->event_waits;
+  now->event_waits += now->events.at(event)->recorded ? 1 : 0;  // CUDA does nothing for others
   const auto& waited = *now->events.at(event);
   if (!waited.recorded || waited.capture == found->capture) return entered.result;
   if (found->capture) return CUDA_ERROR_STREAM_CAPTURE_ISOLATION;

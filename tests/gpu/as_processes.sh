@@ -7,7 +7,8 @@
 set -uo pipefail
 size=$1
 shift
-port=$((20000 + $$ % 20000))
+port=$((20000 + ($$ + RANDOM) % 12000))  # below those that the system gives out
+export HEDDLE_TIMEOUT=${HEDDLE_TIMEOUT:-60}
 export WORLD_SIZE=$size MASTER_ADDR=127.0.0.1 MASTER_PORT=$port HEDDLE_JOB_SECRET=$$.$RANDOM$RANDOM
 pids=()
 for ((rank = 0; rank < size; rank++)); do

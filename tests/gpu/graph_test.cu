@@ -99,6 +99,7 @@ void replay(const runtime& self, std::size_t count, bool symmetric) {
 
   const auto step = [&] {
     launch(stream, 1, 128, add_one{}, input, count);
+    world.all_reduce(input, output, (count + 1) / 2, op::sum, stream);  // another protocol, or size
     world.all_reduce(input, output, count, op::sum, stream);
     world.put_signal(from_left.data(), output, count, arrived.data(), 1, signal_op::add, right,
                      stream);
@@ -131,7 +132,7 @@ TEST_CASE("captured calls are replayed, between calls that are not captured") {
   REQUIRE_MESSAGE(device.rfind("cuda:", 0) == 0, "set HEDDLE_DEVICE=cuda:N");
   const int ordinal = std::atoi(device.c_str() + 5);
   for (const int n : {1, 2, 4})
-    for (const std::size_t count : {1, 1000, 300'000})
+    for (const std::size_t count : {1, 1000, 16'000, 300'000})  // every protocol
       for (const bool symmetric : {true, false}) {
         CAPTURE(n);
         CAPTURE(count);

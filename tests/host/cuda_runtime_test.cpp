@@ -102,8 +102,15 @@ void exchange_rows(const runtime& self) {
   const auto ref = world.ref();
   for (int pe = 0; pe < n; ++pe) expect(ref.ptr(shared, pe) == self.ptr(shared, pe), "in kernels");
   auto* large = self.malloc_host<char>(5 << 20);
-  large[(5 << 20) - 1] = 1;
+  std::vector<char> whole(5 << 20, static_cast<char>(1 + me));
   world.barrier();
+  world.put(large, whole.data(), whole.size(), right);  // over what was pinned together
+  world.barrier();
+  expect(std::all_of(large, large + whole.size(), [&](char c) { return c == 1 + left; }), "large");
+  auto* later = self.malloc_host<char>(1 << 20);
+  world.put(later, whole.data(), 1 << 20, right);
+  world.get(whole.data(), later, 1 << 20, me);
+  self.free(later);
   self.free(large);
   self.free(shared);
   self.free(arrived);

@@ -88,24 +88,25 @@ TEST_CASE("a team may be destroyed with work of its own on streams: it ends firs
 }
 
 TEST_CASE("barriers and collectives of one team on several streams and from the host keep apart") {
+  constexpr int rounds = 60;  // 2^rounds must be exact
   run_as_threads(2, [](runtime& self) {
     const auto world = self.world();
     const auto one = self.create_stream();
     const auto other = self.create_stream();
-    const values_there<int> sum(self, 3, 1);
-    int* at = sum.data();
-    for (int round = 0; round < 500; ++round) {
+    const values_there<std::int64_t> sum(self, 3, 1 + self.my_pe());
+    auto* at = sum.data();
+    for (int round = 0; round < rounds; ++round) {
       world.barrier(one);
-      world.all_reduce(at, at, 1, op::max, one);
+      world.all_reduce(at, at, 1, op::sum, one);
       world.barrier(other);
-      world.all_reduce(at + 1, at + 1, 1, op::max, other);
+      world.all_reduce(at + 1, at + 1, 1, op::sum, other);
       self.free(self.malloc<int>(10));
       world.barrier();
-      world.all_reduce(at + 2, at + 2, 1, op::max);
+      world.all_reduce(at + 2, at + 2, 1, op::sum);
     }
     one.synchronize();
     other.synchronize();
-    CHECK(sum.read() == std::vector<int>(3, 1));
+    CHECK(sum.read() == std::vector<std::int64_t>(3, std::int64_t{3} << (rounds - 1)));
     CHECK(heddle_team_status(world.handle()) == HEDDLE_SUCCESS);
   });
 }

@@ -46,7 +46,8 @@ class cuda_warp {
   }
 };
 
-/// The calling thread block (one-dimensional, of whole warps, in a one-dimensional grid).
+/// The calling thread block (one-dimensional, in a one-dimensional grid). warp() is for blocks of
+/// whole warps.
 class cuda_block {
  public:
   HEDDLE_FN int size() const {

@@ -60,9 +60,11 @@ struct kernel_call {
 ///     };
 ///     heddle::launch(stream, 4, 256, scale{}, x, n, 0.5f);
 ///
-/// Kernel and arguments are copied and must be trivially copyable. Throws heddle::error if grid or
-/// block is not positive or the threads cannot all be resident, or for a CUDA device if nvcc did
-/// not compile this file. On the default stream of the host device the kernel has run on return.
+/// A kernel that takes block.warp() on a CUDA device needs blocks of whole warps, a multiple of 32
+/// threads. Kernel and arguments are copied and must be trivially copyable. Throws heddle::error if
+/// grid or block is not positive or the threads cannot all be resident, or for a CUDA device if
+/// nvcc did not compile this file. On the default stream of the host device the kernel has run on
+/// return.
 template <class Kernel, class... Args>
 void launch(const stream& stream, int grid, int block, Kernel kernel, Args... arguments) {
   const detail::kernel_call<Kernel, Args...> call{kernel, {arguments...}};

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <heddle/device/atomic.hpp>
 #include <heddle/device/group.hpp>
 
 /// The LL128 protocol's lines: data and one flag in 128 bytes that arrive together, so that there

@@ -35,6 +35,7 @@ class cuda_device final : public device {
     CUresult loaded = driver().kernel_get_function(&function, compiled);
     if (loaded == CUDA_SUCCESS) loaded = driver().func_load(function);
     gpu::check(driver(), loaded, "loading a kernel to device cuda:{}", gpu_.ordinal());
+    room_->stays_loaded(reinterpret_cast<CUfunction>(compiled));  // as launches name it
   }
   [[nodiscard]] std::string name() const override { return fmt::format("cuda:{}", gpu_.ordinal()); }
   [[nodiscard]] int max_resident_threads() const override { return room_->max_threads(); }

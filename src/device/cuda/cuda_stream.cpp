@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "device/cuda/shared_host_memory.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
 
@@ -106,8 +107,8 @@ cuda_stream::~cuda_stream() {
   const gpu::gpu::quiet_scope current(gpu_);
   cuuint64_t captured = 0;
   CUresult ended = find_capture(driver(), stream_, captured);
-  if (captured) return;  // the capture goes on, and its work has not begun
-  if (ended == CUDA_SUCCESS) ended = driver().stream_synchronize(stream_);
+  if (captured && !owned_) return;  // the capture goes on, and its work has not begun
+  if (ended == CUDA_SUCCESS && !captured) ended = driver().stream_synchronize(stream_);
   if (owned_ && ended == CUDA_SUCCESS) ended = driver().stream_destroy(stream_);
   if (ended != CUDA_SUCCESS)
     log::warn(log::subsystem::device, "a stream of device cuda:{} did not end in order: {}",
@@ -158,10 +159,12 @@ void cuda_stream::enqueue(std::function<void()> work) {
 
 void cuda_stream::copy(void* dst, const void* src, std::size_t bytes) {
   const gpu::gpu::scope current(gpu_);
-  gpu::check(driver(),
-             driver().memcpy_async(reinterpret_cast<CUdeviceptr>(dst),
-                                   reinterpret_cast<CUdeviceptr>(src), bytes, stream_),
-             "copying {} bytes from {} to {} on device cuda:{}", bytes, src, dst, gpu_.ordinal());
+  gpu::copy_in_parts(dst, src, bytes, [&](void* to, const void* from, std::size_t part) {
+    gpu::check(driver(),
+               driver().memcpy_async(reinterpret_cast<CUdeviceptr>(to),
+                                     reinterpret_cast<CUdeviceptr>(from), part, stream_),
+               "copying {} bytes from {} to {} on device cuda:{}", part, from, to, gpu_.ordinal());
+  });
 }
 
 void cuda_stream::record(std::shared_ptr<event> event) {

@@ -11,91 +11,84 @@
 namespace heddle::gpu {
 namespace {
 
-/// The newest form of each function that this toolkit's header declares.
-class function_finder {
- public:
-  explicit function_finder(void* library)
-      : get_(reinterpret_cast<decltype(&::cuGetProcAddress)>(
-            ::dlsym(library, "cuGetProcAddress_v2"))) {}
+/// Throws if the library does not have the function.
+template <class Function>
+void find(Function& function, void* library, const char* symbol) {
+  void* found = ::dlsym(library, symbol);
+  if (!found)
+    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                "the CUDA driver has no {}; install a driver of CUDA 12.4 or newer", symbol);
+  function = reinterpret_cast<Function>(found);
+}
 
-  template <class Function>
-  function_finder& find(Function& function, const char* name) {
-    void* found = nullptr;
-    if (get_ &&
-        get_(name, &found, CUDA_VERSION, CU_GET_PROC_ADDRESS_DEFAULT, nullptr) != CUDA_SUCCESS)
-      found = nullptr;
-    if (!found)
-      throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
-                  "the CUDA driver has no {}; heddle needs CUDA {} or newer", name,
-                  CUDA_VERSION / 1000);
-    function = reinterpret_cast<Function>(found);
-    return *this;
-  }
-
- private:
-  decltype(&::cuGetProcAddress) get_;
-};
+// A function has several forms, of which the header declares one, and says by a macro which: the
+// symbol and its type come from there together. (cuGetProcAddress would choose by a version, and
+// may give a form with other arguments than the header's.)
+#define HEDDLE_SYMBOL(function) #function
+#define HEDDLE_FIND(member, function) find(table.member, library, HEDDLE_SYMBOL(function))
 
 /// Throws for the first function that there is not.
 void fill(driver& table, void* library) {
-  function_finder functions(library);
-  functions.find(table.get_error_name, "cuGetErrorName")
-      .find(table.get_error_string, "cuGetErrorString")
-      .find(table.init, "cuInit")
-      .find(table.driver_get_version, "cuDriverGetVersion")
-      .find(table.device_get_count, "cuDeviceGetCount")
-      .find(table.device_get, "cuDeviceGet")
-      .find(table.device_get_name, "cuDeviceGetName")
-      .find(table.device_get_uuid, "cuDeviceGetUuid")
-      .find(table.device_get_attribute, "cuDeviceGetAttribute")
-      .find(table.device_can_access_peer, "cuDeviceCanAccessPeer")
-      .find(table.device_get_p2p_attribute, "cuDeviceGetP2PAttribute")
-      .find(table.device_primary_ctx_retain, "cuDevicePrimaryCtxRetain")
-      .find(table.device_primary_ctx_release, "cuDevicePrimaryCtxRelease")
-      .find(table.ctx_push_current, "cuCtxPushCurrent")
-      .find(table.ctx_pop_current, "cuCtxPopCurrent")
-      .find(table.mem_get_info, "cuMemGetInfo")
-      .find(table.mem_get_allocation_granularity, "cuMemGetAllocationGranularity")
-      .find(table.mem_address_reserve, "cuMemAddressReserve")
-      .find(table.mem_address_free, "cuMemAddressFree")
-      .find(table.mem_create, "cuMemCreate")
-      .find(table.mem_release, "cuMemRelease")
-      .find(table.mem_map, "cuMemMap")
-      .find(table.mem_unmap, "cuMemUnmap")
-      .find(table.mem_set_access, "cuMemSetAccess")
-      .find(table.mem_export_to_shareable_handle, "cuMemExportToShareableHandle")
-      .find(table.mem_import_from_shareable_handle, "cuMemImportFromShareableHandle")
-      .find(table.mem_retain_allocation_handle, "cuMemRetainAllocationHandle")
-      .find(table.mem_get_allocation_properties, "cuMemGetAllocationPropertiesFromHandle")
-      .find(table.mem_get_address_range, "cuMemGetAddressRange")
-      .find(table.pointer_get_attribute, "cuPointerGetAttribute")
-      .find(table.multicast_create, "cuMulticastCreate")
-      .find(table.multicast_add_device, "cuMulticastAddDevice")
-      .find(table.multicast_bind_mem, "cuMulticastBindMem")
-      .find(table.multicast_get_granularity, "cuMulticastGetGranularity")
-      .find(table.mem_host_register, "cuMemHostRegister")
-      .find(table.mem_host_unregister, "cuMemHostUnregister")
-      .find(table.stream_create, "cuStreamCreate")
-      .find(table.stream_destroy, "cuStreamDestroy")
-      .find(table.stream_synchronize, "cuStreamSynchronize")
-      .find(table.memcpy_async, "cuMemcpyAsync")
-      .find(table.memset_d8_async, "cuMemsetD8Async")
-      .find(table.mem_alloc_async, "cuMemAllocAsync")
-      .find(table.mem_free_async, "cuMemFreeAsync")
-      .find(table.stream_wait_event, "cuStreamWaitEvent")
-      .find(table.stream_get_capture_info, "cuStreamGetCaptureInfo")
-      .find(table.stream_get_ctx, "cuStreamGetCtx")
-      .find(table.launch_host_func, "cuLaunchHostFunc")
-      .find(table.kernel_get_function, "cuKernelGetFunction")
-      .find(table.func_load, "cuFuncLoad")
-      .find(table.launch_kernel_ex, "cuLaunchKernelEx")
-      .find(table.occupancy_max_active_blocks, "cuOccupancyMaxActiveBlocksPerMultiprocessor")
-      .find(table.event_create, "cuEventCreate")
-      .find(table.event_destroy, "cuEventDestroy")
-      .find(table.event_record, "cuEventRecord")
-      .find(table.event_synchronize, "cuEventSynchronize")
-      .find(table.event_elapsed_time, "cuEventElapsedTime");
+  HEDDLE_FIND(get_error_name, cuGetErrorName);
+  HEDDLE_FIND(get_error_string, cuGetErrorString);
+  HEDDLE_FIND(init, cuInit);
+  HEDDLE_FIND(driver_get_version, cuDriverGetVersion);
+  HEDDLE_FIND(device_get_count, cuDeviceGetCount);
+  HEDDLE_FIND(device_get, cuDeviceGet);
+  HEDDLE_FIND(device_get_name, cuDeviceGetName);
+  HEDDLE_FIND(device_get_uuid, cuDeviceGetUuid);
+  HEDDLE_FIND(device_get_attribute, cuDeviceGetAttribute);
+  HEDDLE_FIND(device_can_access_peer, cuDeviceCanAccessPeer);
+  HEDDLE_FIND(device_get_p2p_attribute, cuDeviceGetP2PAttribute);
+  HEDDLE_FIND(device_primary_ctx_retain, cuDevicePrimaryCtxRetain);
+  HEDDLE_FIND(device_primary_ctx_release, cuDevicePrimaryCtxRelease);
+  HEDDLE_FIND(ctx_push_current, cuCtxPushCurrent);
+  HEDDLE_FIND(ctx_pop_current, cuCtxPopCurrent);
+  HEDDLE_FIND(mem_get_info, cuMemGetInfo);
+  HEDDLE_FIND(mem_get_allocation_granularity, cuMemGetAllocationGranularity);
+  HEDDLE_FIND(mem_address_reserve, cuMemAddressReserve);
+  HEDDLE_FIND(mem_address_free, cuMemAddressFree);
+  HEDDLE_FIND(mem_create, cuMemCreate);
+  HEDDLE_FIND(mem_release, cuMemRelease);
+  HEDDLE_FIND(mem_map, cuMemMap);
+  HEDDLE_FIND(mem_unmap, cuMemUnmap);
+  HEDDLE_FIND(mem_set_access, cuMemSetAccess);
+  HEDDLE_FIND(mem_export_to_shareable_handle, cuMemExportToShareableHandle);
+  HEDDLE_FIND(mem_import_from_shareable_handle, cuMemImportFromShareableHandle);
+  HEDDLE_FIND(mem_retain_allocation_handle, cuMemRetainAllocationHandle);
+  HEDDLE_FIND(mem_get_allocation_properties, cuMemGetAllocationPropertiesFromHandle);
+  HEDDLE_FIND(mem_get_address_range, cuMemGetAddressRange);
+  HEDDLE_FIND(pointer_get_attribute, cuPointerGetAttribute);
+  HEDDLE_FIND(multicast_create, cuMulticastCreate);
+  HEDDLE_FIND(multicast_add_device, cuMulticastAddDevice);
+  HEDDLE_FIND(multicast_bind_mem, cuMulticastBindMem);
+  HEDDLE_FIND(multicast_get_granularity, cuMulticastGetGranularity);
+  HEDDLE_FIND(mem_host_register, cuMemHostRegister);
+  HEDDLE_FIND(mem_host_unregister, cuMemHostUnregister);
+  HEDDLE_FIND(stream_create, cuStreamCreate);
+  HEDDLE_FIND(stream_destroy, cuStreamDestroy);
+  HEDDLE_FIND(stream_synchronize, cuStreamSynchronize);
+  HEDDLE_FIND(memcpy_async, cuMemcpyAsync);
+  HEDDLE_FIND(memset_d8_async, cuMemsetD8Async);
+  HEDDLE_FIND(mem_alloc_async, cuMemAllocAsync);
+  HEDDLE_FIND(mem_free_async, cuMemFreeAsync);
+  HEDDLE_FIND(stream_wait_event, cuStreamWaitEvent);
+  HEDDLE_FIND(stream_get_capture_info, cuStreamGetCaptureInfo);
+  HEDDLE_FIND(stream_get_ctx, cuStreamGetCtx);
+  HEDDLE_FIND(launch_host_func, cuLaunchHostFunc);
+  HEDDLE_FIND(kernel_get_function, cuKernelGetFunction);
+  HEDDLE_FIND(func_load, cuFuncLoad);
+  HEDDLE_FIND(launch_kernel_ex, cuLaunchKernelEx);
+  HEDDLE_FIND(occupancy_max_active_blocks, cuOccupancyMaxActiveBlocksPerMultiprocessor);
+  HEDDLE_FIND(event_create, cuEventCreate);
+  HEDDLE_FIND(event_destroy, cuEventDestroy);
+  HEDDLE_FIND(event_record, cuEventRecord);
+  HEDDLE_FIND(event_synchronize, cuEventSynchronize);
+  HEDDLE_FIND(event_elapsed_time, cuEventElapsedTime);
 }
+
+#undef HEDDLE_FIND
+#undef HEDDLE_SYMBOL
 
 /// Fills the table and starts the driver; throws, saying why, if there is none that can be used.
 void start(driver& table) {

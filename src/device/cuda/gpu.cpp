@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "device/cuda/shared_host_memory.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
 
@@ -118,10 +119,12 @@ int gpu::find(const device_uuid& uuid) const {
 
 void gpu::copy(void* to, const void* from, std::size_t bytes) const {
   const scope current(*this);
-  check(driver_,
-        driver_.memcpy_async(reinterpret_cast<CUdeviceptr>(to), reinterpret_cast<CUdeviceptr>(from),
-                             bytes, stream_),
-        "copying {} bytes on device cuda:{}", bytes, ordinal_);
+  copy_in_parts(to, from, bytes, [&](void* target, const void* source, std::size_t part) {
+    check(driver_,
+          driver_.memcpy_async(reinterpret_cast<CUdeviceptr>(target),
+                               reinterpret_cast<CUdeviceptr>(source), part, stream_),
+          "copying {} bytes on device cuda:{}", part, ordinal_);
+  });
   check(driver_, driver_.stream_synchronize(stream_), "waiting for a copy on device cuda:{}",
         ordinal_);
 }
@@ -131,46 +134,6 @@ void gpu::clear(void* to, std::size_t bytes) const {
   check(driver_, driver_.memset_d8_async(reinterpret_cast<CUdeviceptr>(to), 0, bytes, stream_),
         "clearing {} bytes on device cuda:{}", bytes, ordinal_);
   check(driver_, driver_.stream_synchronize(stream_), "waiting for device cuda:{}", ordinal_);
-}
-
-namespace {
-
-/// How many of this process's PEs share a range of host memory, by its start.
-struct shared_ranges {
-  std::mutex mutex;
-  std::map<void*, int> users;
-  static shared_ranges& of_process() {
-    static shared_ranges instance;
-    return instance;
-  }
-};
-
-}  // namespace
-
-void gpu::share_host_memory(void* start, std::size_t bytes) const {
-  auto& ranges = shared_ranges::of_process();
-  const std::lock_guard lock(ranges.mutex);
-  if (const auto known = ranges.users.find(start); known != ranges.users.end()) {
-    ++known->second;
-    return;
-  }
-  const scope current(*this);
-  check(driver_,
-        driver_.mem_host_register(start, bytes,
-                                  CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP),
-        "sharing {} bytes of host memory with device cuda:{}; raise ulimit -l", bytes, ordinal_);
-  ranges.users.emplace(start, 1);
-}
-
-void gpu::unshare_host_memory(void* start) const noexcept {
-  auto& ranges = shared_ranges::of_process();
-  const std::lock_guard lock(ranges.mutex);
-  const auto known = ranges.users.find(start);
-  if (known == ranges.users.end() || --known->second > 0) return;
-  ranges.users.erase(known);
-  const quiet_scope current(*this);
-  if (driver_.mem_host_unregister(start) != CUDA_SUCCESS)
-    log::warn(log::subsystem::device, "host memory at {} was not shared any more", start);
 }
 
 std::size_t gpu::granularity(CUmemAllocationHandleType handles) const {

@@ -70,10 +70,6 @@ class gpu {
   /// streams.
   void copy(void* to, const void* from, std::size_t bytes) const;
   void clear(void* to, std::size_t bytes) const;
-  /// Lets kernels of every device load and store host memory, at its own address, until as many
-  /// unshare it as have shared it.
-  void share_host_memory(void* start, std::size_t bytes) const;
-  void unshare_host_memory(void* start) const noexcept;
 
   /// What physical memory of the heap is: of this device, to be passed by such handles.
   [[nodiscard]] CUmemAllocationProp memory_kind(CUmemAllocationHandleType handles) const;

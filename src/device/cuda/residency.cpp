@@ -25,7 +25,13 @@ int residency::blocks_on_each(CUfunction function, int threads) {
              gpu_.functions().occupancy_max_active_blocks(&blocks, function, threads, 0),
              "asking how many blocks of {} threads fit on a multiprocessor of device cuda:{}",
              threads, gpu_.ordinal());
-  return known_[key] = blocks;
+  if (lasting_.contains(function)) known_[key] = blocks;
+  return blocks;
+}
+
+void residency::stays_loaded(CUfunction function) {
+  const std::lock_guard lock(mutex_);
+  lasting_.insert(function);
 }
 
 void residency::require(launch_shape shape, CUfunction function) {

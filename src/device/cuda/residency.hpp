@@ -4,6 +4,7 @@
 
 #include <map>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "device/cuda/gpu.hpp"
@@ -21,6 +22,9 @@ class residency {
   /// Throws HEDDLE_ERROR_INVALID_ARGUMENT, with the room that there is, for a grid that does not
   /// fit.
   void require(launch_shape shape, CUfunction function);
+  /// What is asked of a kernel that stays loaded is remembered. (The handle of one that a program
+  /// unloads may be another's later.)
+  void stays_loaded(CUfunction function);
 
  private:
   [[nodiscard]] int blocks_on_each(CUfunction function, int threads);
@@ -29,6 +33,7 @@ class residency {
   const int multiprocessors_;
   const int pes_;
   std::mutex mutex_;
+  std::set<CUfunction> lasting_;
   /// By kernel and threads: the driver takes as long to tell as a launch.
   std::map<std::pair<CUfunction, int>, int> known_;
 };

@@ -194,6 +194,7 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args) {
   const team_ref& team = args.team;
   const channel_scratch scratch(team, block.block_rank(), block.num_blocks());
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
+  if (part.count == 0) return;  // on every PE: without the closing barrier it must not enter
   const int barrier = team_memory::first_channel_barrier + block.block_rank();
   // A segment for each PE must fit in the staging area, with borders on cache lines.
   const size_t staged = scratch.staging_capacity() / sizeof(T) -
