@@ -25,7 +25,7 @@ namespace heddle {
 
 struct alignas(128) ll128_line {
   static constexpr int words = 15;
-  static constexpr size_t bytes = words * 8;  ///< of data
+  static constexpr size_t bytes = size_t{words} * 8;  ///< of data
 
   /// How many lines have room for that many bytes of data.
   HEDDLE_FN static constexpr size_t count_for(size_t data) { return (data + bytes - 1) / bytes; }

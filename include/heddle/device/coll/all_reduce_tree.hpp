@@ -41,7 +41,7 @@ class tree_half {
         output_(output),
         n_(n) {
     const auto& tree = args.topology.trees[index];
-    auto link = [&](int which) { return links + 1 + 3 * index + which; };
+    auto link = [&](int which) { return &links[1 + 3 * index + which]; };
     for (int c = 0; c < 2; ++c) {
       if (tree.children[c] < 0) continue;
       up_.add_receive(link(c), link(0), tree.children[c]);

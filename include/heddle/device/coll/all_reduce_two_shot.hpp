@@ -109,7 +109,7 @@ HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team, const channe
   constexpr int batch = HEDDLE_HAS_MULTIMEM ? 4 : 1;
   const finish_for finish{team.n_pes()};
   const size_t units = mine.count / access::elements;
-  const size_t threads = static_cast<size_t>(group.size());
+  const auto threads = static_cast<size_t>(group.size());
   const T* from = input + mine.begin;
   T* to = output + mine.begin;
   const auto finished = [&](typename access::unit value) {
@@ -119,7 +119,7 @@ HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team, const channe
   };
 
   fence_multicast();  // what all have written by its own address
-  size_t i = static_cast<size_t>(group.rank());
+  auto i = static_cast<size_t>(group.rank());
   for (; i + (batch - 1) * threads < units; i += batch * threads) {
     typename access::unit value[batch];
     for (int b = 0; b < batch; ++b)

@@ -103,7 +103,7 @@ class channel_scratch {
   /// Of any team of at most n_pes PEs. (The larger ones have no direct algorithms.)
   HEDDLE_FN static constexpr size_t bytes_per_team(int n_pes, bool with_links = true) {
     return link_offset(static_cast<size_t>(n_pes < max_direct_pes ? n_pes : max_direct_pes)) +
-           (with_links ? max_slot_channels * num_links * sizeof(link_memory) : 0);
+           (with_links ? size_t{max_slot_channels} * num_links * sizeof(link_memory) : 0);
   }
 
  private:
