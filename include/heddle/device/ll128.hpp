@@ -57,7 +57,7 @@ class line_team {
   /// The first line of this thread, and of those that agree with it (a warp).
   HEDDLE_FN size_t line() const { return static_cast<size_t>(rank_ / threads); }
   HEDDLE_FN size_t first_line() const {
-    return static_cast<size_t>(rank_ / agreeing * (agreeing / threads));
+    return static_cast<size_t>(rank_ / agreeing) * (agreeing / threads);
   }
   /// From each line of a thread to its next: what the group moves at once.
   HEDDLE_FN size_t apart() const { return lines_; }
