@@ -196,9 +196,6 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args) {
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
   if (part.count == 0) return;  // on every PE: without the closing barrier it must not enter
   const int barrier = team_memory::first_channel_barrier + block.block_rank();
-  // A segment for each PE must fit in the staging area, with borders on cache lines.
-  const size_t staged = scratch.staging_capacity() / sizeof(T) -
-                        static_cast<size_t>(team.n_pes()) * cache_line / sizeof(T);
 
   block.sync();  // the call before has counted
   const uint64_t epoch = scratch.state().two_shot + 1;
@@ -227,6 +224,9 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args) {
     (void)team.sync(block, barrier);
     return;
   }
+  // A segment for each PE must fit in the staging area, with borders on cache lines.
+  const size_t staged = scratch.staging_capacity() / sizeof(T) -
+                        static_cast<size_t>(team.n_pes()) * cache_line / sizeof(T);
   for (size_t at = 0; at < part.count; at += staged) {
     const size_t n = part.count - at < staged ? part.count - at : staged;
     if (!detail::two_shot_staged<T, Op>(block, team, scratch, barrier, part.input + at,

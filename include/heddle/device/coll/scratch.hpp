@@ -78,6 +78,7 @@ class channel_scratch {
   }
   HEDDLE_FN byte* staging_out() const { return staging_in() + staging_bytes; }
   HEDDLE_FN size_t staging_capacity() const {
+    if (channels_ == 1) return most_staging;  // nearly all calls of host processors
     const size_t even = staging_bytes / channels_ / line * line;
     return even < most_staging ? even : most_staging;
   }
