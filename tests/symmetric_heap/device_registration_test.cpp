@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cuda_driver/program_buffer.hpp"
+#include "device/cuda/shared_host_memory.hpp"
 #include "symmetric_heap/device_heaps.hpp"
 
 using namespace heddle;
@@ -142,9 +143,11 @@ TEST_CASE("a buffer that cannot be symmetric is refused on all PEs, with what to
   });
   refuse(driver, invalid, "it is host memory", [](auto& mine, auto& told) {
     std::vector<char> host(mebibyte);
-    mine.device.share_host_memory(host.data(), host.size());
+    gpu::share_host_memory(
+        std::make_shared<const gpu::gpu>(mine.device.functions(), mine.device.ordinal()),
+        host.data(), host.size());
     told(host.data(), host.size());
-    mine.device.unshare_host_memory(host.data());
+    gpu::unshare_host_memory(host.data());
   });
   refuse(driver, invalid, "it is host memory", [](auto& mine, auto& told) {
     const program_buffer buffer(mine.device, {2 * mebibyte}, CU_MEM_HANDLE_TYPE_NONE,
