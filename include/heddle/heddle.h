@@ -165,10 +165,10 @@ HEDDLE_API heddle_status_t heddle_calloc(heddle_runtime_t runtime, size_t count,
 HEDDLE_API heddle_status_t heddle_align(heddle_runtime_t runtime, size_t alignment, size_t bytes,
                                         void** ptr);
 /// As heddle_malloc, in host memory whatever the device: host threads and kernels of all PEs of the
-/// machine load and store it, by PCIe beside a GPU. For signals that the host waits for, and data that
-/// it makes or reads. Kernels and the host take it as any symmetric memory (heddle_ptr gives the
-/// others' copies); an atomic of a GPU and one of a processor on the same word need not be one step
-/// to each other. Freed by heddle_free.
+/// machine load and store it, by PCIe beside a GPU. For signals that the host waits for, and data
+/// that it makes or reads. Kernels and the host take it as any symmetric memory (heddle_ptr gives
+/// the others' copies); an atomic of a GPU and one of a processor on the same word need not be one
+/// step to each other. Freed by heddle_free.
 HEDDLE_API heddle_status_t heddle_malloc_host(heddle_runtime_t runtime, size_t bytes, void** ptr);
 /// Resizes, keeping the first min(old, new) bytes. NULL allocates; bytes = 0 frees and gives NULL.
 HEDDLE_API heddle_status_t heddle_realloc(heddle_runtime_t runtime, void* ptr, size_t bytes,
