@@ -21,6 +21,12 @@ device_uuid uuid_of(const driver& driver, CUdevice device) {
   return uuid;
 }
 
+CUdevice open_device(const driver& driver, int ordinal) {
+  CUdevice device = 0;
+  check(driver, driver.device_get(&device, ordinal), "opening device cuda:{}", ordinal);
+  return device;
+}
+
 }  // namespace
 
 gpu::gpu(const driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal) {
@@ -31,7 +37,7 @@ gpu::gpu(const driver& driver, int ordinal) : driver_(driver), ordinal_(ordinal)
                 "CUDA_VISIBLE_DEVICES",
                 ordinal, count, count == 1 ? "" : "s",
                 count > 1 ? fmt::format(" to cuda:{}", count - 1) : "");
-  check(driver, driver.device_get(&handle_, ordinal), "opening device cuda:{}", ordinal);
+  handle_ = open_device(driver, ordinal);
   std::array<char, 128> name{};
   check(driver, driver.device_get_name(name.data(), name.size(), handle_),
         "asking for the name of device cuda:{}", ordinal);
@@ -110,9 +116,7 @@ bool gpu::has(CUstream stream) const {
 
 int gpu::find(const device_uuid& uuid) const {
   for (int ordinal = 0; ordinal < count_devices(driver_); ++ordinal) {
-    CUdevice device = 0;
-    check(driver_, driver_.device_get(&device, ordinal), "opening device cuda:{}", ordinal);
-    if (uuid_of(driver_, device) == uuid) return ordinal;
+    if (uuid_of(driver_, open_device(driver_, ordinal)) == uuid) return ordinal;
   }
   return -1;
 }
@@ -162,26 +166,19 @@ int count_devices(const driver& driver) {
 
 bool can_access(const driver& driver, int from, int to) {
   if (from == to) return true;
-  CUdevice device = 0;
-  CUdevice other = 0;
-  check(driver, driver.device_get(&device, from), "opening device cuda:{}", from);
-  check(driver, driver.device_get(&other, to), "opening device cuda:{}", to);
   int can = 0;
-  check(driver, driver.device_can_access_peer(&can, device, other),
+  check(driver,
+        driver.device_can_access_peer(&can, open_device(driver, from), open_device(driver, to)),
         "asking whether device cuda:{} reaches cuda:{}", from, to);
   return can != 0;
 }
 
 bool has_nvlink(const driver& driver, int from, int to) {
   if (from == to) return true;
-  CUdevice device = 0;
-  CUdevice other = 0;
-  check(driver, driver.device_get(&device, from), "opening device cuda:{}", from);
-  check(driver, driver.device_get(&other, to), "opening device cuda:{}", to);
   int has = 0;
   check(driver,
         driver.device_get_p2p_attribute(&has, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
-                                        device, other),
+                                        open_device(driver, from), open_device(driver, to)),
         "asking for the link from device cuda:{} to cuda:{}", from, to);
   return has != 0;
 }
