@@ -24,15 +24,13 @@ namespace {
 class cuda_pe_device final : public pe_device {
  public:
   struct sharing {
-    int pes;            ///< of the job, on this GPU
-    int common_blocks;  ///< see pe_device
-    bool whole_lines;   ///< as well
+    int pes;  ///< of the job, on this GPU
+    common_traits common;
   };
   cuda_pe_device(std::shared_ptr<const gpu::gpu> gpu, const sharing& sharing,
                  const environment& settings)
-      : pe_device(false, sharing.common_blocks),
+      : pe_device(false, sharing.common),
         gpu_(std::move(gpu)),
-        whole_lines_(sharing.whole_lines),
         timeout_(settings.timeout),
         // Teams also meet in host memory, which other hosts do not reach.
         handles_{.fabric = settings.fabric_handles == "auto", .across_hosts = false},
@@ -44,7 +42,6 @@ class cuda_pe_device final : public pe_device {
   }
 
   [[nodiscard]] exec::device& executor() override { return *executor_; }
-  [[nodiscard]] bool keeps_lines_whole() const override { return whole_lines_; }
   [[nodiscard]] heap_memory_maker heap_memory() const override {
     return [this](bootstrap& bootstrap, std::size_t bytes, std::size_t stride, deadline until) {
       return std::make_unique<device_heap_memory>(
@@ -82,7 +79,6 @@ class cuda_pe_device final : public pe_device {
 
  private:
   const std::shared_ptr<const gpu::gpu> gpu_;
-  const bool whole_lines_;
   const double timeout_;
   const handle_options handles_;
   const bool multicast_;
@@ -112,19 +108,19 @@ cuda_pe_device::sharing meet_sharers(const gpu::gpu& gpu, bootstrap& bootstrap, 
     ++pes[where];
   }
   cuda_pe_device::sharing shared{.pes = pes[multiprocessors[me].first],
-                                 .common_blocks = multiprocessors[me].second,
-                                 .whole_lines = true};
+                                 .common = {.blocks = multiprocessors[me].second}};
+  auto& common = shared.common;
   for (const auto& [where, count] : multiprocessors)
-    shared.common_blocks = std::min(shared.common_blocks, std::max(1, count / pes[where]));
+    common.blocks = std::min(common.blocks, std::max(1, count / pes[where]));
   for (const auto& [where, count] : pes) {
     if (where.first != bootstrap.host_of(bootstrap.rank())) continue;
     const int peer = gpu.find(where.second);
-    shared.whole_lines &= peer >= 0 && gpu::has_nvlink(gpu.functions(), gpu.ordinal(), peer);
+    common.whole_lines &= peer >= 0 && gpu::has_nvlink(gpu.functions(), gpu.ordinal(), peer);
   }
   // What does not hold for one does for none: all choose the same plans.
-  const std::byte mine{shared.whole_lines};
+  const std::byte mine{common.whole_lines};
   for (const auto& theirs : bootstrap.all_gather({&mine, 1}, until))
-    shared.whole_lines &= theirs[0] != std::byte{0};
+    common.whole_lines &= theirs[0] != std::byte{0};
   return shared;
 }
 
@@ -164,7 +160,7 @@ std::unique_ptr<pe_device> choose_cuda_device(const environment& settings,
   log::info(log::subsystem::device,
             "PE {} runs on cuda:{} ({}), which {} PE{} share{}; collectives have at most {} blocks",
             bootstrap.rank(), ordinal, gpu->name(), shared.pes, shared.pes == 1 ? "" : "s",
-            shared.pes == 1 ? std::string() : ": " + gpu::describe_sharing(), shared.common_blocks);
+            shared.pes == 1 ? std::string() : ": " + gpu::describe_sharing(), shared.common.blocks);
   return std::make_unique<cuda_pe_device>(gpu, shared, settings);
 }
 

@@ -16,10 +16,9 @@ namespace {
 
 class host_pe_device final : public pe_device {
  public:
-  host_pe_device() : pe_device(true, 1) {}
+  host_pe_device() : pe_device(true, {}) {}
   [[nodiscard]] exec::device& executor() override { return *executor_; }
   [[nodiscard]] heap_memory_maker heap_memory() const override { return make_host_heap_memory; }
-  [[nodiscard]] bool keeps_lines_whole() const override { return true; }
 
   void copy(void* to, const void* from, std::size_t bytes) const override {
     if (bytes > 0) std::memcpy(to, from, bytes);

@@ -31,12 +31,12 @@ class pe_device {
   [[nodiscard]] virtual heap_memory_maker heap_memory() const = 0;
   /// Whether host threads load and store heaps and device memory.
   [[nodiscard]] bool is_host() const { return is_host_; }
-  /// Whether lines of LL128 arrive whole at every PE of this host (see plan_question): the same on
-  /// all of them.
-  [[nodiscard]] virtual bool keeps_lines_whole() const = 0;
-
-  /// How many blocks are resident at one time for certain, on any PE's device: the same on all.
-  [[nodiscard]] int common_blocks() const { return common_blocks_; }
+  /// What holds for the devices of all PEs, on which plans depend: the same on all.
+  struct common_traits {
+    int blocks = 1;           ///< resident at one time for certain
+    bool whole_lines = true;  ///< those of LL128 arrive so (see plan_question)
+  };
+  [[nodiscard]] const common_traits& common() const { return common_; }
 
   /// Copies between heaps and any memory of this process; complete on return, whatever runs on
   /// streams.
@@ -50,11 +50,11 @@ class pe_device {
   virtual void unshare(void* start) noexcept = 0;
 
  protected:
-  pe_device(bool is_host, int common_blocks) : is_host_(is_host), common_blocks_(common_blocks) {}
+  pe_device(bool is_host, const common_traits& common) : is_host_(is_host), common_(common) {}
 
  private:
   const bool is_host_;
-  const int common_blocks_;
+  const common_traits common_;
 };
 
 /// For destructors: what fails is logged.
