@@ -36,18 +36,16 @@ heddle_kernel_t all_reduce_kernel(const plan& plan, heddle_type_t type, heddle_o
   return {};
 }
 
-std::vector<heddle_kernel_t> every_all_reduce_kernel() {
+std::vector<heddle_kernel_t> all_reduce_kernels_of(algorithm algo) {
   std::vector<heddle_kernel_t> kernels;
-  for (const auto algo : {algorithm::one_shot, algorithm::two_shot, algorithm::ring,
-                          algorithm::tree, algorithm::multicast})
-    for (const auto proto : {protocol::simple, protocol::ll, protocol::ll128}) {
-      if (is_two_shot(algo) && proto != protocol::simple) continue;
-      for (int type = 0; type <= HEDDLE_FLOAT64; ++type)
-        for (int op = 0; op <= HEDDLE_AVG; ++op)
-          kernels.push_back(all_reduce_kernel({.algo = algo, .proto = proto},
-                                              static_cast<heddle_type_t>(type),
-                                              static_cast<heddle_op_t>(op)));
-    }
+  for (const auto proto : {protocol::simple, protocol::ll, protocol::ll128}) {
+    if (is_two_shot(algo) && proto != protocol::simple) continue;
+    for (int type = 0; type <= HEDDLE_FLOAT64; ++type)
+      for (int op = 0; op <= HEDDLE_AVG; ++op)
+        kernels.push_back(all_reduce_kernel({.algo = algo, .proto = proto},
+                                            static_cast<heddle_type_t>(type),
+                                            static_cast<heddle_op_t>(op)));
+  }
   return kernels;
 }
 

@@ -17,8 +17,8 @@ namespace heddle {
 
 /// The kernel of a plan for an element type and a reduction: takes all_reduce_args.
 heddle_kernel_t all_reduce_kernel(const plan& plan, heddle_type_t type, heddle_op_t op);
-/// The kernels of all plans, types and reductions.
-std::vector<heddle_kernel_t> every_all_reduce_kernel();
+/// Those of all plans with that algorithm, of all types and reductions.
+std::vector<heddle_kernel_t> all_reduce_kernels_of(algorithm algo);
 
 /// How a host compiler's kernels are started: by a function for one thread of a block.
 struct host_form {

@@ -81,9 +81,15 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
                     heddle::format_bytes(environment_.heap_size));
 }
 
+/// Those that plans of this job may choose.
 void heddle_runtime::preload_kernels() {
+  using heddle::algorithm;
   if (device_->is_host()) return;
-  for (const auto& kernel : heddle::every_all_reduce_kernel()) device().preload(kernel);
+  std::vector<algorithm> algorithms = {algorithm::one_shot, algorithm::two_shot};
+  if (environment_.multicast) algorithms.push_back(algorithm::multicast);
+  if (needs_links()) algorithms.insert(algorithms.end(), {algorithm::ring, algorithm::tree});
+  for (const auto algo : algorithms)
+    for (const auto& kernel : heddle::all_reduce_kernels_of(algo)) device().preload(kernel);
   for (const auto& kernel : heddle::every_word_kernel()) device().preload(kernel);
 }
 
