@@ -37,6 +37,13 @@ constexpr plan all_plans[] = {
 
 enum class buffers { symmetric, misaligned, private_memory, private_on_odd_pes };
 
+/// A kernel of the library's with its arguments, as local_team launches it.
+struct library_kernel {
+  heddle_kernel_entry_t entry;
+  all_reduce_args args;
+  void operator()(host_block block) const { entry(&args, &block); }
+};
+
 /// One AllReduce after the other on all PEs of a team, each checked element by element.
 struct runner {
   const local_team& team;
@@ -61,13 +68,10 @@ struct runner {
       for (std::size_t i = 0; i < count; ++i)
         input[i] = from_int<T>(input_of(op, pe, i, call, team.n_pes()));
       output[count] = from_int<T>(77);
-      const struct {
-        heddle_kernel_entry_t entry;
-        all_reduce_args args;
-        void operator()(host_block block) const { entry(&args, &block); }
-      } kernel{entry,
-               {team.ref(pe), topology_of(pe, team.n_pes()), input, output, count,
-                chosen.streaming ? detail::stores::streaming : detail::stores::cached}};
+      const library_kernel kernel{
+          entry,
+          {team.ref(pe), topology_of(pe, team.n_pes()), input, output, count,
+           chosen.streaming ? detail::stores::streaming : detail::stores::cached}};
       team.launch(pe, channels, kernel);
       if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
       for (std::size_t i = 0; i < count; ++i) {
@@ -158,11 +162,7 @@ TEST_CASE("a direct average of halves is not lost in a sum that they cannot hold
     CHECK_NOTHROW(team.run([&](int pe) {
       auto* values = team.user<f16>(pe);
       for (std::size_t i = 0; i < count; ++i) values[i] = value;
-      const struct {
-        heddle_kernel_entry_t entry;
-        all_reduce_args args;
-        void operator()(host_block block) const { entry(&args, &block); }
-      } kernel{entry, {team.ref(pe), topology_of(pe, 8), values, values, count}};
+      const library_kernel kernel{entry, {team.ref(pe), topology_of(pe, 8), values, values, count}};
       team.launch(pe, 1, kernel);
       for (std::size_t i = 0; i < count; ++i)
         if (values[i].bits != value.bits) throw std::runtime_error("the average is wrong");
@@ -182,11 +182,7 @@ TEST_CASE("channels without elements do not enter, so that the others' way canno
       float* values = pe == 1 && call % 2 == 0 ? own.data() : team.user<float>(pe);
       for (std::size_t i = 0; i < count; ++i)
         values[i] = from_int<float>(input_of(HEDDLE_SUM, pe, i, call, 3));
-      const struct {
-        heddle_kernel_entry_t entry;
-        all_reduce_args args;
-        void operator()(host_block block) const { entry(&args, &block); }
-      } kernel{entry, {team.ref(pe), topology_of(pe, 3), values, values, count}};
+      const library_kernel kernel{entry, {team.ref(pe), topology_of(pe, 3), values, values, count}};
       team.launch(pe, 64, kernel);
       for (std::size_t i = 0; i < count; ++i)
         if (values[i] != from_int<float>(result_of(HEDDLE_SUM, i, call, 3)))
@@ -203,11 +199,8 @@ TEST_CASE("calls of any number of channels follow each other in one staging area
   CHECK_NOTHROW(team.run([&](int pe) {
     std::vector<float> input(count);
     std::vector<float> output(count);
-    const struct {
-      heddle_kernel_entry_t entry;
-      all_reduce_args args;
-      void operator()(host_block block) const { entry(&args, &block); }
-    } kernel{entry, {team.ref(pe), topology_of(pe, 3), input.data(), output.data(), count}};
+    const library_kernel kernel{
+        entry, {team.ref(pe), topology_of(pe, 3), input.data(), output.data(), count}};
     int call = 0;
     for (int round = 0; round < 3; ++round)
       for (int channels : {1, 64, 3, 16, 1, 33, 2, 8}) {

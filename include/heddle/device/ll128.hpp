@@ -66,7 +66,7 @@ class line_team {
   /// what the others have seen the flag of.
   HEDDLE_FN bool all(bool condition) const {
 #if HEDDLE_ON_CUDA
-    return __all_sync(0xffffffffu, condition) != 0;
+    return cuda_warp{}.all(condition);
 #else
     return condition;
 #endif
