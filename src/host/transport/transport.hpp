@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "support/deadline.hpp"
+
+namespace heddle {
+
+/// A place in the memory that a PE has exposed: regions are numbered alike on all PEs (0: the heap,
+/// 1: the host's heap beside one in GPU memory), and an object of the heap has the same offset in
+/// each.
+struct remote_place {
+  int pe = -1;  ///< of the world
+  int region = 0;
+  std::uint64_t offset = 0;
+};
+
+/// What a network does to a word of 8 bytes in one step.
+enum class network_atomic : std::uint8_t { fetch_add, compare_swap };
+
+/// A network as one PE uses it: it writes and reads the exposed memory of other PEs, and sends them
+/// short messages. What heddle promises its users (signals after data, fence, quiet, every atomic)
+/// the command engine makes of these (src/host/proxy/command_engine.hpp); a new network is one more
+/// implementation of this class that passes tests/transport.
+///
+/// One thread at a time calls; calls do not block. `lane` (0 to lanes - 1) is an independent stream
+/// of operations to a peer: what is promised of order is promised within a lane and a peer.
+///
+/// Connections are made on first use, by whichever side posts first. A call that cannot be made yet
+/// (no connection, no room in a queue) does nothing and says so; the caller makes progress and
+/// calls again.
+class transport {
+ public:
+  /// What holds when a message is handed to on_message, of the writes that its sender posted before
+  /// it on the same lane. Messages of a lane themselves arrive in the order in which they were
+  /// sent.
+  enum class message_order : std::uint8_t {
+    after_writes,       ///< they are visible here
+    after_completions,  ///< those that on_complete was called for, at the sender, are visible here
+    /// Those that on_write was called for here are visible: each write carries a number
+    /// (`immediate`).
+    counted
+  };
+
+  struct traits {
+    std::string name;  ///< of the network, for people: "libfabric tcp;ofi_rxm (eth0)"
+    message_order order = message_order::after_writes;
+    /// Whether on_complete of a write says that it is visible at the target; else only that its
+    /// source may be reused.
+    bool completion_is_delivery = false;
+    /// Whether reads and writes need the local side in memory that was exposed or that
+    /// register_local was called for.
+    bool needs_registered_local = false;
+    /// Whether expose() takes physical memory for all of the range: it is called for what is used
+    /// alone.
+    bool pins_memory = false;
+    /// network_atomic is there, on words of 8 bytes.
+    bool has_atomics = false;
+    /// ... and its steps are indivisible with those of processors on the same word.
+    bool atomics_match_cpu = false;
+    std::size_t most_message_bytes = 4096;
+    std::size_t most_transfer_bytes = SIZE_MAX;  ///< of one read or write
+    /// Bytes up to which a write is quicker inside a message.
+    std::size_t eager_bytes = 2048;
+  };
+
+  /// What is told from within progress(). It may post, and calls no progress().
+  class listener {
+   public:
+    virtual ~listener() = default;
+    /// From a PE of this job or from a stranger: whoever reaches the address.
+    virtual void on_message(std::span<const std::byte> message) = 0;
+    /// A write with this immediate has arrived (message_order::counted).
+    virtual void on_write(std::uint32_t immediate) = 0;
+    /// The operation posted with this token is done: a read's data is here, a write's source may
+    /// be reused. `value`: what a network_atomic found.
+    virtual void on_complete(std::uint64_t token, std::uint64_t value) = 0;
+    /// `pe` cannot be reached any more (-1: nobody can): what was posted to it is lost. Once per
+    /// PE.
+    virtual void on_failure(int pe, const std::string& reason) = 0;
+  };
+
+  using bytes = std::vector<std::byte>;
+  /// Of a write whose completion nobody asks for.
+  static constexpr std::uint64_t no_token = ~std::uint64_t{0};
+
+  virtual ~transport() = default;
+  transport() = default;
+  transport(const transport&) = delete;
+  transport& operator=(const transport&) = delete;
+
+  [[nodiscard]] virtual const traits& about() const = 0;
+
+  /// What peers need to reach this PE; at most 256 bytes.
+  [[nodiscard]] virtual bytes address() const = 0;
+  /// The address of every PE of the world, which is kept; called once, before anything is posted.
+  virtual void set_addresses(std::vector<bytes> addresses) = 0;
+  /// An address for people: "10.77.0.11:5012", "mlx5_0 port 1, GID fe80::...".
+  [[nodiscard]] virtual std::string describe(int pe) const = 0;
+
+  /// Lets peers read and write `size` bytes at `start` (this process's address; in GPU memory if
+  /// the region is). Throws HEDDLE_ERROR_OUT_OF_MEMORY (or SYSTEM) with the limit that was met. The
+  /// key is what a peer gives to add_remote; at most 64 bytes.
+  virtual bytes expose(int region, std::uint64_t offset, void* start, std::size_t size) = 0;
+  /// Ends that; no peer uses it any more.
+  virtual void conceal(int region, std::uint64_t offset) noexcept = 0;
+  /// What `pe` has exposed: [offset, offset + size) of that region of it. Other places are neither
+  /// read nor written.
+  virtual void add_remote(int pe, int region, std::uint64_t offset, std::size_t size,
+                          std::span<const std::byte> key) = 0;
+  /// Makes memory of this process fit for the local side of reads and writes, where that is needed.
+  virtual void register_local(void* start, std::size_t size) = 0;
+  virtual void forget_local(void* start) noexcept = 0;
+
+  /// Copies [from, from + size) to the place; size <= most_transfer_bytes, inside one piece of
+  /// add_remote. False: not now. `immediate` is told to the target where order is `counted`.
+  [[nodiscard]] virtual bool post_write(int lane, const remote_place& to, const void* from,
+                                        std::size_t size, std::uint64_t token,
+                                        std::uint32_t immediate) = 0;
+  /// Copies from the place.
+  [[nodiscard]] virtual bool post_read(int lane, void* to, const remote_place& from,
+                                       std::size_t size, std::uint64_t token) = 0;
+  /// On an aligned word of 8 bytes: adds `value`, or replaces `compare` by `value`.
+  [[nodiscard]] virtual bool post_atomic(int lane, network_atomic op, const remote_place& word,
+                                         std::uint64_t value, std::uint64_t compare,
+                                         std::uint64_t token) = 0;
+
+  /// A place of most_message_bytes for a message to `pe`, which the caller fills and posts; empty:
+  /// not now. Several may be filled at a time, one for each lane and peer.
+  [[nodiscard]] virtual std::span<std::byte> begin_message(int lane, int pe) = 0;
+  /// The first `size` bytes of it go to the peer (size 0: nothing does), in the order of these
+  /// calls and of post_write. Never refused: what the network does not take yet waits here.
+  virtual void post_message(int lane, int pe, std::span<std::byte> message, std::size_t size) = 0;
+
+  /// Moves everything on and tells `listener`. True if anything happened.
+  virtual bool progress(listener& listener) = 0;
+
+  /// A descriptor that becomes readable when there is something for progress(); -1 if the network
+  /// has none.
+  [[nodiscard]] virtual int wait_descriptor() const = 0;
+  /// Called before a wait for it: false if there is something to do at once.
+  [[nodiscard]] virtual bool may_wait() = 0;
+};
+
+}  // namespace heddle
