@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include "host/transport/libfabric/endpoint.hpp"
+
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+
+#include "support/throw_error.hpp"
+
+namespace heddle::libfabric {
+
+endpoint::endpoint(const library& functions, const fi_info& chosen)
+    : functions_(functions), info_(functions.dupinfo(&chosen), functions.freeinfo) {
+  check(info_ ? 0 : -FI_ENOMEM, "fi_dupinfo");
+  fid_fabric* fabric = nullptr;
+  check(functions.fabric(info_->fabric_attr, &fabric, nullptr), "fi_fabric");
+  fabric_.reset(fabric);
+  fid_domain* domain = nullptr;
+  check(::fi_domain(fabric, info_.get(), &domain, nullptr), "fi_domain");
+  domain_.reset(domain);
+
+  fi_av_attr table{};
+  table.type =
+      info_->domain_attr->av_type == FI_AV_UNSPEC ? FI_AV_TABLE : info_->domain_attr->av_type;
+  fid_av* addresses = nullptr;
+  check(::fi_av_open(domain, &table, &addresses, nullptr), "fi_av_open");
+  addresses_.reset(addresses);
+  open_completions();
+
+  fid_ep* opened = nullptr;
+  check(::fi_endpoint(domain, info_.get(), &opened, nullptr), "fi_endpoint");
+  endpoint_.reset(opened);
+  check(::fi_ep_bind(opened, &addresses->fid, 0), "fi_ep_bind (addresses)");
+  check(::fi_ep_bind(opened, &completions_->fid, FI_TRANSMIT | FI_SELECTIVE_COMPLETION),
+        "fi_ep_bind (transmit)");
+  check(::fi_ep_bind(opened, &completions_->fid, FI_RECV), "fi_ep_bind (receive)");
+  check(::fi_enable(opened), "fi_enable");
+}
+
+void endpoint::open_completions() {
+  fi_cq_attr queue{};
+  queue.size = info_->tx_attr->size + info_->rx_attr->size;
+  queue.format = FI_CQ_FORMAT_DATA;
+  queue.wait_obj = FI_WAIT_FD;
+  fid_cq* opened = nullptr;
+  if (::fi_cq_open(domain_.get(), &queue, &opened, nullptr) != 0) {
+    queue.wait_obj = FI_WAIT_NONE;
+    check(::fi_cq_open(domain_.get(), &queue, &opened, nullptr), "fi_cq_open");
+  }
+  completions_.reset(opened);
+  if (queue.wait_obj == FI_WAIT_FD &&
+      ::fi_control(&opened->fid, FI_GETWAIT, &wait_descriptor_) != 0)
+    wait_descriptor_ = -1;
+}
+
+bool endpoint::may_wait() const {
+  fid* queue = &completions_->fid;
+  return wait_descriptor_ >= 0 && ::fi_trywait(fabric_.get(), &queue, 1) == FI_SUCCESS;
+}
+
+std::vector<std::byte> endpoint::name() const {
+  constexpr std::size_t most = 256;
+  std::vector<std::byte> name(most);
+  std::size_t size = most;
+  check(::fi_getname(&endpoint_->fid, name.data(), &size), "fi_getname");
+  name.resize(size);
+  return name;
+}
+
+void endpoint::check(long long code, const char* call) const {
+  if (code == 0) return;
+  throw_error(HEDDLE_ERROR_SYSTEM, "{} of libfabric's provider {} failed: {}", call,
+              info_ ? info_->fabric_attr->prov_name : "?", functions_.text(code));
+}
+
+}  // namespace heddle::libfabric

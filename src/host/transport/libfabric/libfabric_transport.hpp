@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "host/transport/transport.hpp"
+
+namespace heddle {
+
+struct libfabric_options {
+  std::string provider;    ///< HEDDLE_FABRIC_PROVIDER; empty: the best that fits
+  std::string interfaces;  ///< HEDDLE_SOCKET_IFNAME
+  bool one_host = false;   ///< all PEs are on this host: loopback will do
+  /// How long a peer may take nothing before it counts as lost (HEDDLE_TIMEOUT).
+  std::chrono::duration<double> timeout = std::chrono::minutes(5);
+  /// Rely on this alone, where the provider promises more: for tests.
+  std::optional<transport::message_order> order;
+};
+
+/// Opens the best provider that fits (src/host/transport/libfabric/provider_choice.hpp). All PEs
+/// of a job need the same, which the caller compares (about().name). Throws
+/// HEDDLE_ERROR_NOT_SUPPORTED, with what there is and why it does not do, if none does or heddle
+/// was built without libfabric.
+std::unique_ptr<transport> make_libfabric_transport(const libfabric_options& options);
+
+}  // namespace heddle

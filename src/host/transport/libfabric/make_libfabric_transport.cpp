@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include "host/transport/libfabric/fabric_transport.hpp"
+#include "host/transport/libfabric/provider_choice.hpp"
+#include "support/log.hpp"
+#include "support/throw_error.hpp"
+
+namespace heddle {
+
+std::unique_ptr<transport> make_libfabric_transport(const libfabric_options& options) {
+  const auto* functions = libfabric::load_library();
+  if (!functions)
+    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                "asked for a network of libfabric, and libfabric.so.1 is not there: install "
+                "libfabric1");
+  const bool ordered = options.order.value_or(transport::message_order::after_writes) ==
+                       transport::message_order::after_writes;
+  const libfabric::offers offers(*functions, ordered);
+  const libfabric::provider_wish wish{options.provider, options.interfaces, options.one_host,
+                                      list_interfaces()};
+  auto candidates = libfabric::rank_providers(offers.all(), wish);
+  for (auto& one : candidates) {
+    if (!one.fits) break;
+    try {
+      auto made = std::make_unique<libfabric::fabric_transport>(
+          *functions, *one.info, one.interface,
+          options.order.value_or(*libfabric::promised_order(*one.info)), options.timeout);
+      log::info(log::subsystem::transport, "libfabric: {} on {}: {}", one.provider, one.interface,
+                one.reason);
+      return made;
+    } catch (const error& refused) {
+      one.reason = refused.what();
+    }
+  }
+  throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+              "asked for a network of libfabric{}{}; none of what there is does:{}",
+              options.provider.empty() ? "" : " with the provider ", options.provider,
+              candidates.empty() ? " nothing" : libfabric::describe(candidates));
+}
+
+}  // namespace heddle

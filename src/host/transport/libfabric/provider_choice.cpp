@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include "host/transport/libfabric/provider_choice.hpp"
+
+#include <fmt/format.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <heddle/error.hpp>
+#include <string_view>
+
+namespace heddle::libfabric {
+namespace {
+
+/// From libfabric 1.18 on the provider tcp has what net had to be for. shm ends at this host, where
+/// mapped peers are quicker: only for tests.
+constexpr std::array<std::string_view, 9> preference = {
+    "cxi", "efa", "verbs;ofi_rxm", "net", "tcp", "tcp;ofi_rxm", "sockets", "udp;ofi_rxd", "shm"};
+constexpr std::string_view this_host_only = "shm";
+
+std::size_t rank_of(std::string_view provider) {
+  return static_cast<std::size_t>(std::find(preference.begin(), preference.end(), provider) -
+                                  preference.begin());
+}
+
+bool goes_over_ip(std::string_view provider) {
+  constexpr std::array<std::string_view, 5> over_ip = {"net", "tcp", "tcp;ofi_rxm", "sockets",
+                                                       "udp;ofi_rxd"};
+  return std::find(over_ip.begin(), over_ip.end(), provider) != over_ip.end();
+}
+
+std::string_view view(const char* text) { return text ? text : ""; }
+
+std::optional<socket_address> address_of(const fi_info& info) {
+  if (info.addr_format != FI_SOCKADDR_IN && info.addr_format != FI_SOCKADDR_IN6) return {};
+  if (!info.src_addr || info.src_addrlen > sizeof(sockaddr_storage)) return {};
+  return socket_address(static_cast<const sockaddr*>(info.src_addr),
+                        static_cast<socklen_t>(info.src_addrlen));
+}
+
+std::string numbers_of(const socket_address& address) {
+  const std::string text = address.text();
+  return text.substr(0, text.rfind(':'));
+}
+
+const network_interface* interface_of(const fi_info& info,
+                                      const std::vector<network_interface>& all) {
+  const auto address = address_of(info);
+  for (const auto& one : all) {
+    if (one.name == view(info.domain_attr->name)) return &one;
+    for (const auto& each : one.addresses)
+      if (address && numbers_of(each) == numbers_of(*address)) return &one;
+  }
+  return nullptr;
+}
+
+bool is_link_local(const fi_info& info) {
+  if (info.addr_format != FI_SOCKADDR_IN6 || !info.src_addr) return false;
+  return IN6_IS_ADDR_LINKLOCAL(&static_cast<const sockaddr_in6*>(info.src_addr)->sin6_addr);
+}
+
+bool is_named(std::string_view provider, std::string_view wanted) {
+  return provider == wanted ||
+         (provider.starts_with(wanted) && provider[wanted.size()] == ';' && !wanted.empty());
+}
+
+class judge {
+ public:
+  explicit judge(const provider_wish& wish) : wish_(wish) {
+    try {
+      wanted_interface_ = choose_interface(wish.there, wish.interfaces).name;
+    } catch (const error& no_such) {
+      why_no_interface_ = no_such.what();
+    }
+  }
+
+  /// Why it does not do; empty if it does.
+  [[nodiscard]] std::string objection(const fi_info& info) const {
+    const auto provider = view(info.fabric_attr->prov_name);
+    if (!wish_.provider.empty() && !is_named(provider, wish_.provider))
+      return fmt::format("HEDDLE_FABRIC_PROVIDER asks for \"{}\"", wish_.provider);
+    if (wish_.provider.empty() && rank_of(provider) == preference.size())
+      return "not tried with heddle: taken if HEDDLE_FABRIC_PROVIDER names it";
+    if (provider == this_host_only && wish_.provider.empty())
+      return "stays on one host: taken if HEDDLE_FABRIC_PROVIDER names it";
+    if (provider == this_host_only && !wish_.one_host)
+      return "stays on one host, and the PEs are on several";
+    if ((info.caps & FI_MSG) == 0) return "has no messages (FI_MSG)";
+    if ((info.caps & FI_RMA) == 0) return "neither writes nor reads remote memory (FI_RMA)";
+    if (!promised_order(info)) return "its messages may overtake each other (FI_ORDER_SAS)";
+    if (info.ep_attr->msg_prefix_size != 0) return "wants a prefix in messages (FI_MSG_PREFIX)";
+    return goes_over_ip(provider) ? interface_objection(info) : std::string();
+  }
+
+ private:
+  [[nodiscard]] std::string interface_objection(const fi_info& info) const {
+    if (wanted_interface_.empty()) return why_no_interface_;
+    if (is_link_local(info)) return "its address holds on one link only";
+    const auto* one = interface_of(info, wish_.there);
+    if (!one) return "its interface is not up";
+    if (one->is_loopback && !wish_.one_host && wish_.interfaces.empty())
+      return "loopback, and the PEs are on several hosts";
+    if (one->name != wanted_interface_)
+      return fmt::format("HEDDLE_SOCKET_IFNAME=\"{}\" chooses {}", wish_.interfaces,
+                         wanted_interface_);
+    return {};
+  }
+
+  const provider_wish& wish_;
+  std::string wanted_interface_;
+  std::string why_no_interface_;
+};
+
+provider_candidate candidate_of(const fi_info& info, const provider_wish& wish) {
+  const auto* one = interface_of(info, wish.there);
+  const auto address = address_of(info);
+  return {&info,
+          std::string(view(info.fabric_attr->prov_name)),
+          one ? one->name : std::string(view(info.domain_attr->name)),
+          address ? numbers_of(*address) : std::string(),
+          false,
+          {}};
+}
+
+bool same_place(const provider_candidate& a, const provider_candidate& b) {
+  return a.provider == b.provider && a.interface == b.interface && a.address == b.address &&
+         view(a.info->domain_attr->name) == view(b.info->domain_attr->name);
+}
+
+}  // namespace
+
+std::optional<transport::message_order> promised_order(const fi_info& info) {
+  constexpr std::size_t immediate_bytes = 4;
+  const auto granted = info.tx_attr->msg_order & info.rx_attr->msg_order;
+  if ((granted & FI_ORDER_SAS) == 0) return {};
+  if ((granted & FI_ORDER_SAW) != 0) return transport::message_order::after_writes;
+  if (info.domain_attr->cq_data_size >= immediate_bytes) return transport::message_order::counted;
+  return transport::message_order::after_completions;
+}
+
+std::vector<provider_candidate> rank_providers(std::span<const fi_info* const> offered,
+                                               const provider_wish& wish) {
+  const judge judge(wish);
+  std::vector<provider_candidate> result;
+  for (const fi_info* info : offered) {
+    auto candidate = candidate_of(*info, wish);
+    candidate.reason = judge.objection(*info);
+    candidate.fits = candidate.reason.empty();
+    auto same = std::find_if(result.begin(), result.end(),
+                             [&](auto& one) { return same_place(one, candidate); });
+    if (same == result.end())
+      result.push_back(std::move(candidate));
+    else if (!same->fits && candidate.fits)
+      *same = std::move(candidate);
+  }
+  // Every host has IPv4 alike, which cannot be said of IPv6.
+  const auto place = [](const provider_candidate& one) {
+    return std::tuple(!one.fits, rank_of(one.provider), one.info->addr_format == FI_SOCKADDR_IN6);
+  };
+  std::stable_sort(result.begin(), result.end(),
+                   [&](auto& a, auto& b) { return place(a) < place(b); });
+  for (auto& one : result)
+    if (one.fits)
+      one.reason = &one == &result.front()
+                       ? "chosen: the first in heddle's order of preference"
+                       : fmt::format("fits, but comes after {}", result.front().provider);
+  return result;
+}
+
+std::string describe(std::span<const provider_candidate> candidates) {
+  std::string text;
+  for (const auto& one : candidates)
+    text += fmt::format("\n  {} on {}{}{}: {}", one.provider, one.interface,
+                        one.address.empty() ? "" : " ", one.address, one.reason);
+  return text;
+}
+
+}  // namespace heddle::libfabric

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <rdma/fabric.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bootstrap/network_interface.hpp"
+#include "host/transport/transport.hpp"
+
+namespace heddle::libfabric {
+
+/// What a network is wanted for.
+struct provider_wish {
+  /// HEDDLE_FABRIC_PROVIDER: a provider's name ("net", "tcp;ofi_rxm"), or what is below it ("tcp",
+  /// "verbs"); empty: the best that fits.
+  std::string provider;
+  /// HEDDLE_SOCKET_IFNAME, for the providers that go over IP.
+  std::string interfaces;
+  /// All PEs are on this host: loopback will do.
+  bool one_host = false;
+  /// Of this machine.
+  std::vector<network_interface> there;
+};
+
+/// One provider on one interface, and why it is taken or not.
+struct provider_candidate {
+  const fi_info* info = nullptr;
+  std::string provider;
+  std::string interface;  ///< or the device's name, where there is no interface
+  std::string address;    ///< of this host there; empty where it is not an IP address
+  bool fits = false;
+  std::string reason;
+};
+
+/// The candidates among `offered`, the best first: those that fit by preference (network cards
+/// before TCP before UDP), then those that do not. Of the offers of one provider on one interface
+/// and address the first that fits counts.
+std::vector<provider_candidate> rank_providers(std::span<const fi_info* const> offered,
+                                               const provider_wish& wish);
+
+/// One line for each of them.
+std::string describe(std::span<const provider_candidate> candidates);
+
+/// What a message promises by what the provider granted; nothing if messages may overtake each
+/// other.
+std::optional<transport::message_order> promised_order(const fi_info& info);
+
+}  // namespace heddle::libfabric
