@@ -45,12 +45,15 @@ constexpr limits cuda_limits = {.ll = 32'768,
                                 .link_ll = 131'072,
                                 .link_ll128 = 2'097'152};
 
+/// Over the network, of two PEs: one hop is quicker than two with halves.
+constexpr std::size_t network_one_shot = 16'384;
+
 const limits& limits_of(const plan_question& question) {
   return question.on_cuda ? cuda_limits : host_limits;
 }
 
 bool direct(const plan_question& question) {
-  return question.all_mapped && question.n_pes <= channel_scratch::max_direct_pes;
+  return question.n_pes <= channel_scratch::max_direct_pes;
 }
 
 bool has_ll128(const plan_question& question) {
@@ -59,6 +62,10 @@ bool has_ll128(const plan_question& question) {
 
 algorithm best_algorithm(const plan_question& question) {
   const auto& up_to = limits_of(question);
+  if (direct(question) && !question.all_mapped)
+    return question.bytes <= network_one_shot / static_cast<std::size_t>(question.n_pes - 1)
+               ? algorithm::one_shot
+               : algorithm::ring;
   if (direct(question)) {
     if (question.n_pes == 1) return algorithm::one_shot;
     const auto limit = up_to.one_shot / static_cast<std::size_t>(question.n_pes - 1);
@@ -71,7 +78,7 @@ algorithm best_algorithm(const plan_question& question) {
 }
 
 protocol best_protocol(algorithm algo, const plan_question& question) {
-  if (question.n_pes == 1 || is_two_shot(algo)) return protocol::simple;
+  if (question.n_pes == 1 || is_two_shot(algo) || !question.all_mapped) return protocol::simple;
   const auto& up_to = limits_of(question);
   const bool one_shot = algo == algorithm::one_shot;
   if (question.bytes <= (one_shot ? up_to.ll : up_to.link_ll)) return protocol::ll;
@@ -127,22 +134,20 @@ plan choose_all_reduce(const plan_question& question) {
   if (is_direct(plan.algo) && !direct(question))
     throw_error(
         HEDDLE_ERROR_INVALID_ARGUMENT,
-        "HEDDLE_ALGO={} needs a team of at most {} PEs whose memory is all mapped; this one has "
-        "{} PEs{}; unset it, or choose ring or tree",
-        name_of(plan.algo), channel_scratch::max_direct_pes, question.n_pes,
-        question.all_mapped ? "" : ", some of them remote");
+        "HEDDLE_ALGO={} needs a team of at most {} PEs; this one has {} PEs; unset it, or choose "
+        "ring or tree",
+        name_of(plan.algo), channel_scratch::max_direct_pes, question.n_pes);
   // A split team has no multicast where the world has one.
   if (plan.algo == algorithm::multicast && question.on_cuda && !question.has_multicast)
     plan.algo = algorithm::two_shot;
   plan.proto = question.forced_protocol.value_or(best_protocol(plan.algo, question));
+  // Words with flags would be no quicker: the network tells of what arrives by itself.
+  if (!question.all_mapped) plan.proto = protocol::simple;
   if (plan.proto == protocol::ll128 && !has_ll128(question))
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                 "HEDDLE_PROTO=ll128 needs 128 bytes of a store to arrive together at every PE, "
-                "which {}; unset it, or choose simple or ll",
-                question.all_mapped
-                    ? "is known of PEs on one GPU or on GPUs joined by NVLink that every process "
-                      "sees, and not of all of these"
-                    : "no network promises, and some PEs of this team are remote");
+                "which is known of PEs on one GPU or on GPUs joined by NVLink that every process "
+                "sees, and not of all of these; unset it, or choose simple or ll");
   if (is_two_shot(plan.algo) && plan.proto != protocol::simple) {
     if (question.forced_algorithm)
       throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
@@ -176,7 +181,10 @@ std::string explain(const plan& plan, const plan_question& question) {
   if (question.forced_algorithm)
     reason += plan.algo == *question.forced_algorithm ? "HEDDLE_ALGO; "
                                                       : "HEDDLE_ALGO, but no multicast here; ";
-  if (question.forced_protocol) reason += "HEDDLE_PROTO; ";
+  if (question.forced_protocol)
+    reason += plan.proto == *question.forced_protocol
+                  ? "HEDDLE_PROTO; "
+                  : "HEDDLE_PROTO, but simple where PEs are remote; ";
   if (question.forced_channels > 0) {
     reason += "HEDDLE_CHANNELS";
     if (plan.channels < question.forced_channels)
@@ -188,18 +196,18 @@ std::string explain(const plan& plan, const plan_question& question) {
   } else {
     switch (plan.algo) {
       case algorithm::one_shot:
-        reason += fmt::format("{} bytes among {} mapped PEs: one hop with all of them is quickest",
+        reason += fmt::format("{} bytes among {} PEs: one hop with all of them is quickest",
                               question.bytes, question.n_pes);
         break;
       case algorithm::two_shot:
-        reason += fmt::format(
-            "{} bytes among {} mapped PEs: each PE combines its part and writes it to all",
-            question.bytes, question.n_pes);
+        reason +=
+            fmt::format("{} bytes among {} PEs: each PE combines its part and writes it to all",
+                        question.bytes, question.n_pes);
         if (plan.streaming) reason += "; more than the caches hold: written round them";
         break;
       case algorithm::multicast:
         reason += fmt::format(
-            "{} bytes among {} mapped PEs: an NVLink switch combines for each PE its part and "
+            "{} bytes among {} PEs: an NVLink switch combines for each PE its part and "
             "writes it to all",
             question.bytes, question.n_pes);
         break;

@@ -54,7 +54,7 @@ struct plan {
 };
 
 /// A pure function. Throws HEDDLE_ERROR_INVALID_ARGUMENT if what is forced cannot be (the direct
-/// algorithms need mapped peers, LL128 whole lines too, two_shot has Simple alone).
+/// algorithms need few PEs, LL128 whole lines, two_shot has Simple alone).
 plan choose_all_reduce(const plan_question& question);
 /// "two_shot simple, 1 channel of 1 thread: " and why.
 std::string explain(const plan& plan, const plan_question& question);

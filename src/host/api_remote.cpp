@@ -48,6 +48,12 @@ void run_by_one_thread(const heddle_team& team, const void* symmetric, const Cal
   team.runtime().place().run(kernel_of<Call>(), &call, sizeof call);
 }
 
+/// A kernel of one thread.
+template <class Call>
+void launch_on(exec::stream& queue, const Call& call) {
+  queue.launch({1, 1}, kernel_of<Call>(), &call, sizeof call);
+}
+
 /// A put whose arguments are valid.
 struct checked_put {
   heddle_team& team;
@@ -65,6 +71,7 @@ struct checked_put {
     src = static_cast<const byte*>(from);
   }
   void run() const {
+    if (team.host_ref().is_remote(pe)) return team.host_ref().put(host_thread, dst, src, bytes, pe);
     if (!team.runtime().place().is_host())
       return team.runtime().place().copy(team.address_at(dst, pe), src, bytes);
     if (is_word<std::uint64_t>(dst, bytes))
@@ -74,7 +81,10 @@ struct checked_put {
     team.ref().put(host_thread, dst, src, bytes, pe);
   }
   void enqueue(exec::stream& queue) const {
-    if (bytes > 0) queue.copy(team.address_at(dst, pe), src, bytes);
+    if (bytes == 0) return;
+    if (team.ref().is_remote(pe))
+      return launch_on(queue, copy_call{team.ref(), dst, src, bytes, pe, true});
+    queue.copy(team.address_at(dst, pe), src, bytes);
   }
 };
 
@@ -94,6 +104,7 @@ struct checked_get {
     dst = static_cast<byte*>(to);
   }
   void run() const {
+    if (team.host_ref().is_remote(pe)) return team.host_ref().get(host_thread, dst, src, bytes, pe);
     if (!team.runtime().place().is_host())
       return team.runtime().place().copy(dst, team.address_at(src, pe), bytes);
     if (is_word<std::uint64_t>(src, bytes))
@@ -103,7 +114,10 @@ struct checked_get {
     team.ref().get(host_thread, dst, src, bytes, pe);
   }
   void enqueue(exec::stream& queue) const {
-    if (bytes > 0) queue.copy(dst, team.address_at(src, pe), bytes);
+    if (bytes == 0) return;
+    if (team.ref().is_remote(pe))
+      return launch_on(queue, copy_call{team.ref(), dst, src, bytes, pe, false});
+    queue.copy(dst, team.address_at(src, pe), bytes);
   }
 };
 
@@ -124,6 +138,8 @@ struct checked_signal {
     return {team.ref(), word, value, op, pe};
   }
   void run(const heddle_team& team) const {
+    if (team.host_ref().is_remote(pe))
+      return team.host_ref().update_signal(host_thread, word, value, op, pe);
     run_by_one_thread(team, word, update_signal_call{ref_for(team, word), word, value, op, pe});
   }
   void run_after(const checked_put& put) const {
@@ -196,7 +212,8 @@ std::uint64_t run_atomic(const heddle_team& team, void* word, heddle_atomic_op_t
                          pe,
                          &old};
   auto& runtime = team.runtime();
-  if (runtime.is_on_host(word)) {
+  if (team.host_ref().is_remote(pe)) call.team = team.host_ref();
+  if (runtime.is_on_host(word) || team.host_ref().is_remote(pe)) {
     call(host_thread);
     return old;
   }
@@ -220,12 +237,6 @@ void run_on(heddle_stream_t stream, heddle_team& team, Work work, Enqueue enqueu
     work();
     team.check();
   });
-}
-
-/// A kernel of one thread.
-template <class Call>
-void launch_on(exec::stream& queue, const Call& call) {
-  queue.launch({1, 1}, kernel_of<Call>(), &call, sizeof call);
 }
 
 }  // namespace

@@ -34,7 +34,8 @@ class cuda_pe_device final : public pe_device {
         timeout_(settings.timeout),
         // Teams also meet in host memory, which other hosts do not reach.
         handles_{.fabric = settings.fabric_handles == "auto", .across_hosts = false},
-        multicast_(settings.multicast),
+        multicast_(settings.multicast && !settings.p2p_disable),
+        apart_(settings.p2p_disable),
         executor_(exec::create_cuda_device(gpu_, sharing.pes)),
         own_stream_(executor_->create_stream()) {}
   ~cuda_pe_device() override {
@@ -51,7 +52,8 @@ class cuda_pe_device final : public pe_device {
                                       .until = until,
                                       .timeout = std::chrono::duration<double>(timeout_),
                                       .handles = handles_,
-                                      .multicast = multicast_});
+                                      .multicast = multicast_,
+                                      .apart = apart_});
     };
   }
 
@@ -82,6 +84,7 @@ class cuda_pe_device final : public pe_device {
   const double timeout_;
   const handle_options handles_;
   const bool multicast_;
+  const bool apart_;
   const std::unique_ptr<exec::device> executor_;
   const std::unique_ptr<exec::stream> own_stream_;
   std::vector<void*> shared_;

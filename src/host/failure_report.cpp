@@ -28,6 +28,16 @@ std::string_view name_of(operation op) {
       return "a link's credit";
     case operation::link_receive:
       return "a link's data";
+    case operation::put:
+      return "put, until the network has taken its source";
+    case operation::get:
+      return "get";
+    case operation::atomic:
+      return "an atomic";
+    case operation::quiet:
+      return "quiet";
+    case operation::command_queue:
+      return "a put, for room in the proxy's queue";
   }
   return "a wait";
 }
@@ -77,11 +87,21 @@ std::string describe(const heddle_team& team, int waiter, const wait_record& wai
       symbol_of(static_cast<cmp>(wait.comparison)), wait.expected);
 }
 
+/// Of a PE into whose records this one cannot look.
+std::string where_is(const heddle_team& team, int pe) {
+  const int world_pe = team.world_pes()[static_cast<std::size_t>(pe)];
+  auto& runtime = team.runtime();
+  return fmt::format("; PE {} is PE {} of the world, on host {}{}", pe, world_pe,
+                     runtime.bootstrap().host_of(world_pe),
+                     runtime.network() ? ", " + runtime.network()->describe(world_pe) : "");
+}
+
 /// Follows who waits for whom, from `pe` on, to the PE that waits for nobody.
 std::string follow_waits(const heddle_team& team, int pe) {
   std::string chain;
   const auto& ref = team.host_ref();
   for (int hops = 0; pe >= 0 && hops < team.n_pes(); ++hops) {
+    if (!team.is_mapped(pe)) return chain + where_is(team, pe);
     wait_record wait;
     if (!read_record(ref.control(pe)->waiting, wait)) {
       return chain +
@@ -108,7 +128,8 @@ error timed_out(const heddle_team& team, abort_code code) {
                                       follow_waits(team, wait.peer) + std::string(advice)};
   auto text = fmt::format("team {} was aborted: a wait of PE {} passed the deadline", team.name(),
                           code.reporter);
-  if (code.reporter >= 0 && read_record(team.host_ref().control(code.reporter)->failure, wait))
+  if (code.reporter >= 0 && team.is_mapped(code.reporter) &&
+      read_record(team.host_ref().control(code.reporter)->failure, wait))
     text += ": " + describe(team, code.reporter, wait);
   if (code.culprit >= 0) text += follow_waits(team, code.culprit);
   return {HEDDLE_ERROR_ABORTED, text + std::string(advice)};
@@ -125,9 +146,11 @@ error failure_of(const heddle_team& team) {
     case abort_reason::peer_lost: {
       const int world_pe =
           code.culprit >= 0 ? team.world_pes()[static_cast<std::size_t>(code.culprit)] : -1;
+      auto reason = team.runtime().loss_of(world_pe);
+      if (reason.empty()) reason = team.abort_text(code.reporter);
       return {HEDDLE_ERROR_PEER_LOST,
               fmt::format("PE {} of team {} (PE {} of the world) is lost: {}", code.culprit,
-                          team.name(), world_pe, team.runtime().loss_of(world_pe))};
+                          team.name(), world_pe, reason)};
     }
     case abort_reason::user:
       return {HEDDLE_ERROR_ABORTED, fmt::format("PE {} aborted team {}: {}", code.reporter,

@@ -16,9 +16,11 @@ namespace {
 
 class host_pe_device final : public pe_device {
  public:
-  host_pe_device() : pe_device(true, {}) {}
+  explicit host_pe_device(bool apart) : pe_device(true, {}), apart_(apart) {}
   [[nodiscard]] exec::device& executor() override { return *executor_; }
-  [[nodiscard]] heap_memory_maker heap_memory() const override { return make_host_heap_memory; }
+  [[nodiscard]] heap_memory_maker heap_memory() const override {
+    return apart_ ? make_lone_host_heap_memory : make_host_heap_memory;
+  }
 
   void copy(void* to, const void* from, std::size_t bytes) const override {
     if (bytes > 0) std::memcpy(to, from, bytes);
@@ -30,6 +32,7 @@ class host_pe_device final : public pe_device {
   void unshare(void*) noexcept override {}
 
  private:
+  const bool apart_;
   const std::unique_ptr<exec::device> executor_ = exec::create_host_device();
 };
 
@@ -39,7 +42,7 @@ std::unique_ptr<pe_device> pe_device::choose(const environment& settings,
                                              [[maybe_unused]] bootstrap& bootstrap,
                                              [[maybe_unused]] deadline until) {
   const auto& choice = settings.device;
-  if (choice == "host") return std::make_unique<host_pe_device>();
+  if (choice == "host") return std::make_unique<host_pe_device>(settings.p2p_disable);
 #if defined(HEDDLE_HAVE_CUDA)
   return choose_cuda_device(settings, choice, bootstrap, until);
 #else

@@ -60,6 +60,7 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
   };
   team_places_ = places_in(host_heap().memory());
   if (host_heap_) kernel_places_ = places_in(heap_->memory());
+  join_network(internal_bytes);
   const auto neighbours = pes_of_my_host(*bootstrap_);
   cache_bytes_ = heddle::last_cache_bytes();
   const bool oversubscribed =
@@ -125,10 +126,28 @@ void heddle_runtime::make_host_heap(std::size_t internal_bytes) {
                        .until = until,
                        .timeout = std::chrono::duration<double>(environment_.timeout),
                        .share = [this](void* at, std::size_t size) { device_->share(at, size); },
-                       .unshare = [this](void* at) { device_->unshare(at); }});
+                       .unshare = [this](void* at) { device_->unshare(at); },
+                       .apart = environment_.p2p_disable});
   };
   host_heap_ = std::make_unique<heddle::symmetric_heap>(
       *bootstrap_, options_of_heap(internal_bytes), make_memory);
+}
+
+void heddle_runtime::join_network(std::size_t internal_bytes) {
+  network_ = heddle::pe_network::join(
+      {.settings = environment_,
+       .bootstrap = *bootstrap_,
+       .device = *device_,
+       .heap = *heap_,
+       .host_heap = host_heap_.get(),
+       .internal_bytes = internal_bytes,
+       .control_bytes = heddle::team_memory_pool::control_bytes()},
+      [this](int pe, const std::string& reason) { network_failed(pe, reason); },
+      heddle::init_deadline(environment_), why_no_network_);
+  if (!why_no_network_.empty())
+    heddle::log::warn(heddle::log::subsystem::transport,
+                      "there are PEs whose memory is not mapped, and no network: {}",
+                      why_no_network_);
 }
 
 heddle_runtime::~heddle_runtime() {
@@ -145,6 +164,9 @@ void heddle_runtime::barrier() {
 heddle_team* heddle_runtime::add_team(std::unique_ptr<heddle_team> team) {
   std::lock_guard lock(mutex_);
   heddle_team* added = teams_.emplace_back(std::move(team)).get();
+  if (network_ && added->host_ref().has_remote())
+    for (const auto* places : {team_places_.get(), kernel_places_.get()})
+      if (places) network_->expose_place(places->start(added->place()), places->bytes_per_place());
   for (const auto& [pe, reason] : lost_) added->member_lost(pe);
   return added;
 }
@@ -164,6 +186,9 @@ std::uint64_t heddle_runtime::free_team_places() {
   std::erase_if(left_teams_, [&](const auto& team) {
     const bool free = team->all_have_left();
     if (free) {
+      if (network_)
+        for (const auto* places : {team_places_.get(), kernel_places_.get()})
+          if (places) network_->conceal_place(places->start(team->place()));
       if (kernel_places_) kernel_places_->give_back(team->place());
       team_places_->give_back(team->place());
       *team_places_->control(team->place()) = {};
@@ -237,6 +262,18 @@ void heddle_runtime::pe_lost(int pe, std::string_view reason) {
   std::lock_guard lock(mutex_);
   lost_.emplace(pe, reason);
   for (const auto& team : teams_) team->member_lost(pe);
+  if (network_) network_->drop(pe);
+}
+
+/// The others of a team that it breaks are told, as far as they can be reached.
+void heddle_runtime::network_failed(int pe, const std::string& reason) {
+  const int culprit = pe < 0 ? my_pe() : pe;
+  heddle::log::warn(heddle::log::subsystem::transport, "PE {}: {}", culprit, reason);
+  std::lock_guard lock(mutex_);
+  lost_.emplace(culprit, reason);
+  for (const auto& team : teams_)
+    if (const int index = team->index_of(culprit); index >= 0)
+      team->abort({heddle::abort_reason::peer_lost, index, team->my_pe()}, reason);
 }
 
 void heddle_runtime::end_streams() {
@@ -257,7 +294,11 @@ void heddle_runtime::leave_in_order() {
     whole = lost_.empty() && !world_->ref().aborted();
   }
   try {
-    if (whole) bootstrap_->barrier(wait_deadline());
+    if (whole) {
+      const auto& world = world_->host_ref();
+      for (int i = 0; i < world.n_contexts(); ++i) world.context(i).quiet();
+      bootstrap_->barrier(wait_deadline());
+    }
   } catch (const std::exception& failure) {
     heddle::log::warn(heddle::log::subsystem::init, "finalize: {}", failure.what());
   }

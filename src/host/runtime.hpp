@@ -14,6 +14,7 @@
 #include "device/device.hpp"
 #include "host/live_handle.hpp"
 #include "host/pe_device.hpp"
+#include "host/pe_network.hpp"
 #include "host/team.hpp"
 #include "host/team_memory_pool.hpp"
 #include "support/environment.hpp"
@@ -68,6 +69,10 @@ struct heddle_runtime : heddle::live_handle {
   [[nodiscard]] heddle::team_memory_pool& kernel_places() {
     return kernel_places_ ? *kernel_places_ : *team_places_;
   }
+  /// Null where memory reaches all PEs, or there is no network.
+  [[nodiscard]] heddle::pe_network* network() const { return network_.get(); }
+  /// Why there is none, though there are PEs that memory does not reach.
+  [[nodiscard]] const std::string& why_no_network() const { return why_no_network_; }
   [[nodiscard]] heddle_team& world() { return *world_; }
   [[nodiscard]] heddle_team& node() { return *node_; }
   /// Of the last cache of this machine.
@@ -123,6 +128,8 @@ struct heddle_runtime : heddle::live_handle {
   [[nodiscard]] heddle::heap_options options_of_heap(std::size_t internal_bytes) const;
   void make_host_heap(std::size_t internal_bytes);
   void pe_lost(int pe, std::string_view reason);
+  void join_network(std::size_t internal_bytes);
+  void network_failed(int pe, const std::string& reason);
 
   heddle::environment environment_;
   std::unique_ptr<heddle::bootstrap> bootstrap_;
@@ -131,6 +138,8 @@ struct heddle_runtime : heddle::live_handle {
   std::unique_ptr<heddle::symmetric_heap> heap_;
   std::unique_ptr<heddle::team_memory_pool> team_places_;
   std::unique_ptr<heddle::team_memory_pool> kernel_places_;  ///< where the heap has its own
+  std::unique_ptr<heddle::pe_network> network_;
+  std::string why_no_network_;
   std::size_t cache_bytes_ = 0;
   std::uint32_t spin_ = 0;
 

@@ -44,7 +44,8 @@ bool has_multicast(const heddle_runtime& runtime, const std::vector<int>& world_
 
 /// A team_ref whose words are in that memory and pool; `slots` is where its readers see them.
 heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& world_pes, int place,
-                           int step, const std::int32_t* slots, const heddle::heap_memory& memory,
+                           int step, const std::int32_t* slots, const std::int32_t* world,
+                           const heddle::proxy_ref* proxy, const heddle::heap_memory& memory,
                            const heddle::team_memory_pool& pool) {
   const auto me =
       std::find(world_pes.begin(), world_pes.end(), runtime.my_pe()) - world_pes.begin();
@@ -56,6 +57,8 @@ heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& worl
        .slot_step = step,
        .slot_stride = static_cast<std::int64_t>(memory.stride()),
        .slots = step ? nullptr : slots,
+       .world = world,
+       .proxy = step ? nullptr : proxy,
        .heap = reinterpret_cast<heddle::byte*>(memory.base()),
        .heap_bytes = memory.stride(),
        .multicast = multicast ? reinterpret_cast<heddle::byte*>(memory.multicast_base()) : nullptr,
@@ -70,16 +73,25 @@ heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& worl
            static_cast<std::uint32_t>((std::uint64_t{1} << runtime.environment().epoch_bits) - 1)});
 }
 
-/// The slots in memory of the device, where its kernels need a table and cannot read the host's.
+/// The tables in memory of the device, where its kernels need them and cannot read the host's.
 std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> copy_for_kernels(
-    heddle_runtime& runtime, const std::vector<std::int32_t>& slots) {
+    heddle_runtime& runtime, std::vector<std::int32_t> slots, const std::vector<int>& world_pes) {
   if (runtime.place().is_host() || slot_step(slots)) return nullptr;
+  slots.insert(slots.end(), world_pes.begin(), world_pes.end());
   const std::size_t bytes = slots.size() * sizeof slots[0];
   std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> copy(
       static_cast<std::int32_t*>(runtime.device().allocate(bytes)),
       [&runtime](std::int32_t* table) { heddle::free_quietly(runtime.device(), table); });
   runtime.place().copy(copy.get(), slots.data(), bytes);
   return copy;
+}
+
+/// Null if memory reaches all members, or there is no network.
+const heddle::proxy_ref* proxy_of(const heddle_runtime& runtime,
+                                  const std::vector<std::int32_t>& slots, bool for_kernels) {
+  const bool remote = std::find(slots.begin(), slots.end(), -1) != slots.end();
+  if (!remote || !runtime.network()) return nullptr;
+  return for_kernels ? runtime.network()->kernel_ref() : runtime.network()->host_ref();
 }
 
 }  // namespace
@@ -94,12 +106,15 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
       id_(id),
       order_(runtime.device()),
       slots_(slots_of(runtime, world_pes_)),
-      kernel_slots_(copy_for_kernels(runtime, slots_)),
+      kernel_slots_(copy_for_kernels(runtime, slots_, world_pes_)),
       host_ref_(build_ref(runtime, world_pes_, place, slot_step(slots_), slots_.data(),
-                          runtime.control(), runtime.team_places())),
-      args_{.team = build_ref(runtime, world_pes_, place, slot_step(slots_),
-                              kernel_slots_ ? kernel_slots_.get() : slots_.data(),
-                              runtime.heap().memory(), runtime.kernel_places()),
+                          world_pes_.data(), proxy_of(runtime, slots_, false), runtime.control(),
+                          runtime.team_places())),
+      args_{.team = build_ref(
+                runtime, world_pes_, place, slot_step(slots_),
+                kernel_slots_ ? kernel_slots_.get() : slots_.data(),
+                kernel_slots_ ? kernel_slots_.get() + slots_.size() : world_pes_.data(),
+                proxy_of(runtime, slots_, true), runtime.heap().memory(), runtime.kernel_places()),
             .topology = {},
             .input = nullptr,
             .output = nullptr,
@@ -119,7 +134,7 @@ void* heddle_team::address_at(const void* symmetric, int pe) const {
 }
 
 void heddle_team::require_reachable(const char* function) const {
-  if (!host_ref().has_remote()) return;
+  if (!host_ref().has_remote() || runtime_.network()) return;
   const auto remote = std::find(slots_.begin(), slots_.end(), -1) - slots_.begin();
   const auto& bootstrap = runtime_.bootstrap();
   const int world_pe = world_pes_[static_cast<std::size_t>(remote)];
@@ -128,28 +143,30 @@ void heddle_team::require_reachable(const char* function) const {
                 "{}: the GPU of PE {} of team {} cannot be reached from this PE's (no peer access "
                 "between them); use devices that can, or a team without it",
                 function, remote, name_);
-  throw_error(
-      HEDDLE_ERROR_NOT_SUPPORTED,
-      "{}: PE {} of team {} is on another host ({}), and heddle has no network transport yet; use "
-      "the node team",
-      function, remote, name_, bootstrap.host_of(world_pe));
+  throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+              "{}: PE {} of team {} is on another host ({}), and there is no network: {}; use the "
+              "node team",
+              function, remote, name_, bootstrap.host_of(world_pe), runtime_.why_no_network());
 }
 
 void heddle_team::throw_failure() const { throw heddle::failure_of(*this); }
 
 void heddle_team::abort(abort_code code, const std::string& reason) {
   auto& text = runtime_.team_places().mail_slots(place_)[my_pe()].abort_text;
-  std::strncpy(text.data(), reason.c_str(), text.size() - 1);
+  decltype(heddle::team_memory_pool::mail::abort_text) told{};
+  std::strncpy(told.data(), reason.c_str(), told.size() - 1);
   for (int pe = 0; pe < n_pes(); ++pe) {
-    std::uint64_t none = 0;
-    heddle::atomic_ref<std::uint64_t>(host_ref().control(pe)->abort_word)
-        .compare_exchange_strong(none, code.to_word(), heddle::release, heddle::relaxed);
+    if (reaches(pe))
+      host_ref().put(heddle::thread_group{}, text.data(), told.data(), told.size(), pe);
+    host_ref().abort_at(pe, code.to_word());
   }
 }
 
+bool heddle_team::reaches(int pe) const { return is_mapped(pe) || host_ref().is_remote(pe); }
+
 std::string heddle_team::abort_text(int pe) const {
   if (pe < 0) return "";
-  const auto& text = host_ref().ptr(&runtime_.team_places().mail_slots(place_)[pe], pe)->abort_text;
+  const auto& text = runtime_.team_places().mail_slots(place_)[pe].abort_text;
   return {text.data(), strnlen(text.data(), text.size())};
 }
 

@@ -48,6 +48,9 @@ struct heddle_team : heddle::live_handle {
   [[nodiscard]] void* address_at(const void* symmetric, int pe) const;
   /// Throws HEDDLE_ERROR_NOT_SUPPORTED, naming a PE, unless this process can reach every member.
   void require_reachable(const char* function) const;
+  [[nodiscard]] bool is_mapped(int pe) const { return slots_[static_cast<std::size_t>(pe)] >= 0; }
+  /// Whether it is mapped or there is a network to it.
+  [[nodiscard]] bool reaches(int pe) const;
 
   /// Throws the error that has aborted the team, if one has. A load when all is well.
   void check() const {

@@ -18,7 +18,7 @@ std::size_t scratch_offset(int world_size) {
   return whole_pages(mail_offset() +
                      static_cast<std::size_t>(world_size) * sizeof(team_memory_pool::mail));
 }
-std::size_t bytes_per_place(const team_memory_pool::shape& shape) {
+std::size_t bytes_of_place(const team_memory_pool::shape& shape) {
   return whole_pages(scratch_offset(shape.world_size) +
                      channel_scratch::bytes_per_team(shape.world_size, shape.with_links));
 }
@@ -28,7 +28,7 @@ std::size_t bytes_per_place(const team_memory_pool::shape& shape) {
 team_memory_pool::team_memory_pool(heap_memory& memory, const shape& shape)
     : memory_(memory),
       world_size_(shape.world_size),
-      bytes_per_place_(bytes_per_place(shape)),
+      bytes_per_place_(bytes_of_place(shape)),
       free_(shape.places == max_places ? ~std::uint64_t{0}
                                        : (std::uint64_t{1} << shape.places) - 1) {}
 
@@ -37,7 +37,7 @@ std::size_t team_memory_pool::control_bytes() {
 }
 
 std::size_t team_memory_pool::bytes_needed(const shape& shape) {
-  return control_bytes() + static_cast<std::size_t>(shape.places) * bytes_per_place(shape);
+  return control_bytes() + static_cast<std::size_t>(shape.places) * bytes_of_place(shape);
 }
 
 void team_memory_pool::give_back(int place) {

@@ -48,14 +48,15 @@ class team_memory_pool {
   /// had it writes to it any more.
   void give_back(int place);
 
+  /// All of a place but its control words.
+  [[nodiscard]] std::byte* start(int place) const;
+  [[nodiscard]] std::size_t bytes_per_place() const { return bytes_per_place_; }
   [[nodiscard]] team_control* control(int place) const;
   [[nodiscard]] team_memory* words(int place) const;
   [[nodiscard]] mail* mail_slots(int place) const;
   [[nodiscard]] std::byte* scratch(int place) const;
 
  private:
-  [[nodiscard]] std::byte* start(int place) const;
-
   heap_memory& memory_;
   int world_size_;
   std::size_t bytes_per_place_;

@@ -18,10 +18,19 @@ template heddle_kernel_t kernel_of<wait_call>();
 template heddle_kernel_t kernel_of<barrier_call>();
 template heddle_kernel_t kernel_of<atomic_call<uint32_t>>();
 template heddle_kernel_t kernel_of<atomic_call<uint64_t>>();
+template heddle_kernel_t kernel_of<local_atomic_call<uint32_t>>();
+template heddle_kernel_t kernel_of<local_atomic_call<uint64_t>>();
+template heddle_kernel_t kernel_of<copy_call>();
 
 std::vector<heddle_kernel_t> every_word_kernel() {
-  return {kernel_of<update_signal_call>(), kernel_of<wait_call>(), kernel_of<barrier_call>(),
-          kernel_of<atomic_call<uint32_t>>(), kernel_of<atomic_call<uint64_t>>()};
+  return {kernel_of<update_signal_call>(),
+          kernel_of<wait_call>(),
+          kernel_of<barrier_call>(),
+          kernel_of<atomic_call<uint32_t>>(),
+          kernel_of<atomic_call<uint64_t>>(),
+          kernel_of<local_atomic_call<uint32_t>>(),
+          kernel_of<local_atomic_call<uint64_t>>(),
+          kernel_of<copy_call>()};
 }
 
 }  // namespace heddle

@@ -85,6 +85,64 @@ struct atomic_call {
   }
 };
 
+/// On this PE's own word, for a peer: *result is what was there.
+template <class Word>
+struct local_atomic_call {
+  Word* word;
+  atomic_op op;
+  Word value;
+  Word compare;
+  Word* result;
+
+  template <group G>
+  HEDDLE_FN void operator()(const G&) const {
+    *result = run();
+  }
+
+ private:
+  HEDDLE_FN Word run() const {
+    atomic_ref<Word> target(*word);
+    switch (op) {
+      case atomic_op::fetch:
+        return target.load(acquire);
+      case atomic_op::swap:
+        return target.exchange(value, acq_rel);
+      case atomic_op::add:
+        return target.fetch_add(value, acq_rel);
+      case atomic_op::bit_and:
+        return target.fetch_and(value, acq_rel);
+      case atomic_op::bit_or:
+        return target.fetch_or(value, acq_rel);
+      case atomic_op::bit_xor:
+        return target.fetch_xor(value, acq_rel);
+      case atomic_op::compare_swap: {
+        Word expected = compare;
+        target.compare_exchange_strong(expected, value, acq_rel, acquire);
+        return expected;
+      }
+    }
+    return 0;
+  }
+};
+
+/// A put or get to a remote PE in the order of a stream.
+struct copy_call {
+  team_ref team;
+  byte* dst;
+  const byte* src;
+  size_t bytes;
+  int pe;
+  bool is_put;
+
+  template <group G>
+  HEDDLE_FN void operator()(const G& group) const {
+    if (is_put)
+      team.put(group, dst, src, bytes, pe);
+    else
+      team.get(group, dst, src, bytes, pe);
+  }
+};
+
 /// What starts a call.
 template <class Call>
 heddle_kernel_t kernel_of();
@@ -94,5 +152,8 @@ extern template heddle_kernel_t kernel_of<wait_call>();
 extern template heddle_kernel_t kernel_of<barrier_call>();
 extern template heddle_kernel_t kernel_of<atomic_call<uint32_t>>();
 extern template heddle_kernel_t kernel_of<atomic_call<uint64_t>>();
+extern template heddle_kernel_t kernel_of<local_atomic_call<uint32_t>>();
+extern template heddle_kernel_t kernel_of<local_atomic_call<uint64_t>>();
+extern template heddle_kernel_t kernel_of<copy_call>();
 
 }  // namespace heddle

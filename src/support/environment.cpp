@@ -134,6 +134,10 @@ const std::vector<variable>& variables() {
        "1: compare collective calls across PEs and name the PE that differs, at the cost of an "
        "exchange",
        flag(&environment::check)},
+      {"HEDDLE_CONTEXTS", "4",
+       "Contexts of a PE, 1 to 16: queues to its proxy that order and complete what goes through "
+       "the network independently",
+       integer(&environment::contexts, 1, 16)},
       {"HEDDLE_DEBUG", "WARN", "What is logged to stderr: NONE, WARN, INFO or TRACE",
        one_of(&environment::debug, {"NONE", "WARN", "INFO", "TRACE"})},
       {"HEDDLE_DEBUG_SUBSYS", "ALL",
@@ -152,11 +156,17 @@ const std::vector<variable>& variables() {
        "How GPU memory goes to other processes: auto (as fabric handles where every PE's driver "
        "has them, else as file descriptors) or off (as file descriptors)",
        one_of(&environment::fabric_handles, {"auto", "off"})},
+      {"HEDDLE_FABRIC_PROVIDER", "",
+       "Provider of libfabric to use, as net, tcp;ofi_rxm, verbs;ofi_rxm, efa or cxi; empty: the "
+       "best that all PEs have",
+       text(&environment::fabric_provider)},
       {"HEDDLE_HEAP_SIZE", "auto",
        "Address space reserved for each PE's heap, as 64M or 16GiB: memory is taken as it is used; "
        "auto: the machine's memory rounded up to a power of two, or less where many PEs share a "
        "machine",
        heap_size()},
+      {"HEDDLE_IB_DISABLE", "0", "1: use no InfiniBand or RoCE device through verbs",
+       flag(&environment::ib_disable)},
       {"HEDDLE_INIT_TIMEOUT", "60", "Seconds that joining the job may take",
        seconds(&environment::init_timeout)},
       {"HEDDLE_JOB_SECRET", "",
@@ -171,6 +181,9 @@ const std::vector<variable>& variables() {
        "1: map heaps in GPU memory for multicast too, where every PE has a device of its own that "
        "can (NVLink SHARP); the switch reduces in an order of its own",
        flag(&environment::multicast)},
+      {"HEDDLE_P2P_DISABLE", "0",
+       "1: map no other PE's memory: all go through the network, those of this host too",
+       flag(&environment::p2p_disable)},
       {"HEDDLE_PROTO", "", "Protocol of collectives: simple, ll or ll128; empty: chosen by size",
        one_of(&environment::proto, {"", "simple", "ll", "ll128"})},
       {"HEDDLE_RENDEZVOUS_PORT", "0",
@@ -186,6 +199,10 @@ const std::vector<variable>& variables() {
        integer(&environment::spin, -1, 1'000'000'000)},
       {"HEDDLE_TIMEOUT", "300", "Seconds that a wait for another PE may take before it is an error",
        seconds(&environment::timeout)},
+      {"HEDDLE_TRANSPORT", "auto",
+       "What carries data to PEs whose memory is not mapped: auto (verbs where there is a device "
+       "that works, else libfabric), verbs or libfabric",
+       one_of(&environment::transport, {"auto", "verbs", "libfabric"})},
   };
   return table;
 }

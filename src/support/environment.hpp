@@ -20,12 +20,17 @@ struct environment {
   double timeout = 0;          ///< HEDDLE_TIMEOUT: seconds that a wait may take
   double init_timeout = 0;     ///< HEDDLE_INIT_TIMEOUT: seconds that joining the job may take
   std::size_t heap_size =
-      0;                    ///< HEDDLE_HEAP_SIZE: bytes reserved per PE; 0 until init settles auto
-  std::string device;       ///< HEDDLE_DEVICE: host, cuda or cuda:N
-  bool multicast = false;   ///< HEDDLE_MULTICAST: use the NVLink switch's multicast
-  int max_teams = 0;        ///< HEDDLE_MAX_TEAMS: teams alive at one time; auto by device
-  std::string job_secret;   ///< HEDDLE_JOB_SECRET: shared by PEs that torchrun's variables start
-  int rendezvous_port = 0;  ///< HEDDLE_RENDEZVOUS_PORT: 0: MASTER_PORT + 1
+      0;                     ///< HEDDLE_HEAP_SIZE: bytes reserved per PE; 0 until init settles auto
+  std::string device;        ///< HEDDLE_DEVICE: host, cuda or cuda:N
+  bool p2p_disable = false;  ///< HEDDLE_P2P_DISABLE: reach no other PE by memory
+  bool ib_disable = false;   ///< HEDDLE_IB_DISABLE: as NCCL_IB_DISABLE
+  int contexts = 0;          ///< HEDDLE_CONTEXTS: of a PE's proxy
+  std::string fabric_provider;  ///< HEDDLE_FABRIC_PROVIDER: of libfabric; empty: chosen
+  std::string transport;        ///< HEDDLE_TRANSPORT: auto, verbs or libfabric
+  bool multicast = false;       ///< HEDDLE_MULTICAST: use the NVLink switch's multicast
+  int max_teams = 0;            ///< HEDDLE_MAX_TEAMS: teams alive at one time; auto by device
+  std::string job_secret;     ///< HEDDLE_JOB_SECRET: shared by PEs that torchrun's variables start
+  int rendezvous_port = 0;    ///< HEDDLE_RENDEZVOUS_PORT: 0: MASTER_PORT + 1
   std::string socket_ifname;  ///< HEDDLE_SOCKET_IFNAME: as NCCL_SOCKET_IFNAME
   std::string algo;           ///< HEDDLE_ALGO: "" or the name of an algorithm
   std::string proto;          ///< HEDDLE_PROTO: "" or simple, ll, ll128

@@ -248,8 +248,9 @@ class round_of_exchange {
 
 }  // namespace
 
-descriptor_exchange::descriptor_exchange(bootstrap& bootstrap)
+descriptor_exchange::descriptor_exchange(bootstrap& bootstrap, bool apart)
     : bootstrap_(bootstrap),
+      apart_(apart),
       listener_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)) {
   if (::getrandom(&nonce_, sizeof nonce_, 0) != static_cast<ssize_t>(sizeof nonce_))
     throw_system_error(errno, "reading random bytes (getrandom)");
@@ -275,8 +276,9 @@ std::vector<rank_process> descriptor_exchange::introduce(deadline until) {
           rank, all[rank].size(), sizeof theirs);
     std::memcpy(&theirs, all[rank].data(), sizeof theirs);
     auto& process = ranks[rank];
-    process.same_host =
-        bootstrap_.host_of(static_cast<int>(rank)) == bootstrap_.host_of(bootstrap_.rank());
+    const int me = bootstrap_.rank();
+    process.same_host = bootstrap_.host_of(static_cast<int>(rank)) == bootstrap_.host_of(me) &&
+                        (!apart_ || static_cast<int>(rank) == me);
     process.same_process = process.same_host && theirs.pid == mine.pid;
     process.pid = theirs.pid;
     process.nonce = theirs.nonce;

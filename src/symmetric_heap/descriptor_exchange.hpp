@@ -23,7 +23,8 @@ struct rank_process {
 /// The side that others connect to; made before the all_gather that tells them of it.
 class descriptor_exchange {
  public:
-  explicit descriptor_exchange(bootstrap& bootstrap);
+  /// `apart`: other PEs count as those of other hosts do (HEDDLE_P2P_DISABLE).
+  explicit descriptor_exchange(bootstrap& bootstrap, bool apart = false);
 
   /// Tells every rank of this process and learns of theirs. Collective.
   std::vector<rank_process> introduce(deadline until);
@@ -38,6 +39,7 @@ class descriptor_exchange {
 
  private:
   bootstrap& bootstrap_;
+  const bool apart_;
   std::uint64_t nonce_ = 0;
   unique_fd listener_;
 };

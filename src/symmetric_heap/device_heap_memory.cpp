@@ -23,7 +23,7 @@ device_heap_memory::device_heap_memory(bootstrap& bootstrap, const gpu::gpu& dev
     : bootstrap_(bootstrap),
       device_(device),
       timeout_(options.timeout),
-      descriptors_(bootstrap),
+      descriptors_(bootstrap, options.apart),
       peers_(device_peers::meet(bootstrap, device, descriptors_, options.handles, options.until)),
       exchange_(bootstrap, device.functions(), descriptors_, peers_.ranks),
       multicast_(bootstrap, device, peers_, options.multicast, growth, options.until),

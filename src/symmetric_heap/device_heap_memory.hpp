@@ -51,6 +51,7 @@ class device_heap_memory final : public heap_memory {
     std::chrono::duration<double> timeout{300};  ///< of growing it
     handle_options handles = {};                 ///< the same on all PEs
     bool multicast = false;                      ///< use it where all PEs can
+    bool apart = false;                          ///< no other heap is mapped
   };
 
   /// Collective over the bootstrap's ranks. The device outlives it.

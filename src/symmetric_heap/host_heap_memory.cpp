@@ -42,9 +42,10 @@ bool is_writable(std::uintptr_t begin, std::uintptr_t end) {
 }  // namespace
 
 host_heap_memory::host_heap_memory(bootstrap& bootstrap, std::size_t bytes, std::size_t stride,
-                                   deadline until) {
+                                   deadline until, bool apart)
+    : apart_(apart) {
   host_heap_memory::grow_to(bytes);
-  descriptor_exchange exchange(bootstrap);
+  descriptor_exchange exchange(bootstrap, apart);
   const auto ranks = exchange.introduce(until);
   const auto me = static_cast<std::size_t>(bootstrap.rank());
   std::vector<int> slots;

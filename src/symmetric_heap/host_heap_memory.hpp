@@ -17,8 +17,9 @@ namespace heddle {
 class host_heap_memory : public heap_memory {
  public:
   /// Collective over the bootstrap's ranks. On return the first `bytes` of every heap have memory,
-  /// which is zero.
-  host_heap_memory(bootstrap& bootstrap, std::size_t bytes, std::size_t stride, deadline until);
+  /// which is zero. `apart`: no other heap is mapped.
+  host_heap_memory(bootstrap& bootstrap, std::size_t bytes, std::size_t stride, deadline until,
+                   bool apart = false);
 
   void grow_to(std::size_t bytes) override;
   void zero(std::byte* at, std::size_t bytes, std::size_t known) override;
@@ -26,7 +27,7 @@ class host_heap_memory : public heap_memory {
   void copy(std::byte* to, const std::byte* from, std::size_t bytes) override;
 
   [[nodiscard]] std::string why_not_mapped(int pe) const override {
-    return slot_of(pe) < 0 ? "it is on another host" : "";
+    return slot_of(pe) >= 0 ? "" : apart_ ? "HEDDLE_P2P_DISABLE=1" : "it is on another host";
   }
 
   [[nodiscard]] std::size_t registration_unit() const override;
@@ -40,6 +41,7 @@ class host_heap_memory : public heap_memory {
   void grow_file_to(std::size_t bytes) { file_.grow_to(bytes); }
 
  private:
+  const bool apart_;
   memory_file file_;
   std::shared_ptr<arena> arena_;
 };

@@ -17,7 +17,7 @@ constexpr std::size_t growth = std::size_t{2} << 20;
 }  // namespace
 
 pinned_heap_memory::pinned_heap_memory(bootstrap& bootstrap, options options)
-    : host_heap_memory(bootstrap, options.bytes, options.stride, options.until),
+    : host_heap_memory(bootstrap, options.bytes, options.stride, options.until, options.apart),
       bootstrap_(bootstrap),
       options_(std::move(options)) {
   share_everywhere(0, options_.shared, options_.until);

@@ -25,6 +25,7 @@ class pinned_heap_memory final : public host_heap_memory {
     /// Lets kernels of this PE reach host memory, and no more; throws if it cannot be.
     std::function<void(void* start, std::size_t bytes)> share;
     std::function<void(void* start)> unshare;
+    bool apart = false;  ///< no other heap is mapped
   };
 
   /// Collective over the bootstrap's ranks.

@@ -28,6 +28,11 @@ std::unique_ptr<heap_memory> make_host_heap_memory(bootstrap& bootstrap, std::si
   return std::make_unique<host_heap_memory>(bootstrap, bytes, stride, until);
 }
 
+std::unique_ptr<heap_memory> make_lone_host_heap_memory(bootstrap& bootstrap, std::size_t bytes,
+                                                        std::size_t stride, deadline until) {
+  return std::make_unique<host_heap_memory>(bootstrap, bytes, stride, until, true);
+}
+
 symmetric_heap::symmetric_heap(bootstrap& bootstrap, const heap_options& options,
                                const heap_memory_maker& make_memory)
     : bootstrap_(bootstrap),
@@ -67,7 +72,9 @@ std::size_t symmetric_heap::allocate(const char* function, std::size_t bytes,
                 function, bytes, format_bytes(options_.heap_bytes),
                 format_bytes(blocks_.free_bytes()), format_bytes(blocks_.largest_free()));
   try {
+    const std::size_t before = memory_->size();
     memory_->grow_to(blocks_.high_water());
+    if (on_growth_ && memory_->size() > before) on_growth_(before, memory_->size());
   } catch (...) {
     blocks_.free(*offset);
     throw;

@@ -29,6 +29,9 @@ using heap_memory_maker = std::function<std::unique_ptr<heap_memory>(
     bootstrap& bootstrap, std::size_t bytes, std::size_t stride, deadline until)>;
 std::unique_ptr<heap_memory> make_host_heap_memory(bootstrap& bootstrap, std::size_t bytes,
                                                    std::size_t stride, deadline until);
+/// The same, where no PE maps another's (HEDDLE_P2P_DISABLE).
+std::unique_ptr<heap_memory> make_lone_host_heap_memory(bootstrap& bootstrap, std::size_t bytes,
+                                                        std::size_t stride, deadline until);
 
 /// One PE's heap and its view of the others'. The contracts of malloc ... unregister are those of
 /// heddle.h.
@@ -47,6 +50,12 @@ class symmetric_heap {
 
   /// What ends the collective calls; the bootstrap's barrier until one is set.
   void set_barrier(std::function<void()> barrier) { barrier_ = std::move(barrier); }
+
+  /// Told of the offsets between which this PE's heap has memory now and had none, before any PE
+  /// is given some of it.
+  void set_on_growth(std::function<void(std::size_t from, std::size_t to)> callback) {
+    on_growth_ = std::move(callback);
+  }
 
   void* malloc(std::size_t bytes);
   void* calloc(std::size_t count, std::size_t size);
@@ -116,6 +125,7 @@ class symmetric_heap {
   registration registered_;
   call_checker checker_;
   std::function<void()> barrier_;
+  std::function<void(std::size_t, std::size_t)> on_growth_;
 };
 
 }  // namespace heddle

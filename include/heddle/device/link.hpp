@@ -48,12 +48,17 @@ struct link_memory {
   alignas(cache_line) ll_line ll[slots][ll_slot / 8];
   ll128_line ll128[slots][ll128_line::count_for(ll128_slot)];
   alignas(cache_line) byte simple[slots][simple_slot];
+  /// What a sender fills for a remote peer: the network takes it from here, until the credit says
+  /// that it has arrived.
+  alignas(cache_line) byte outgoing[slots][simple_slot];
 };
 
 /// One end of a link: the memory here and the peer's.
 struct link_end {
-  link_memory* mine = nullptr;   ///< a sender's counters, or a receiver's slots
-  link_memory* peers = nullptr;  ///< mapped: the receiver's slots, or the sender's credit word
+  link_memory* mine = nullptr;  ///< a sender's counters, or a receiver's slots
+  /// The receiver's slots, or the sender's credit word, where they are mapped; null: remote.
+  link_memory* peers = nullptr;
+  link_memory* there = nullptr;  ///< the same as a symmetric address
   int peer = -1;
   uint64_t step = 0;
 };
@@ -72,11 +77,12 @@ class link_set {
 
   /// This PE sends with `mine`'s counters into `receivers` (a link memory of the heap) of `peer`.
   HEDDLE_FN void add_send(link_memory* mine, link_memory* receivers, int peer) {
-    send_[n_send_++] = {mine, team_.ptr(receivers, peer), peer, mine->steps[which].sent};
+    send_[n_send_++] = {mine, team_.ptr(receivers, peer), receivers, peer, mine->steps[which].sent};
   }
   /// This PE receives in `mine` what `peer` sends, and returns credit in `senders` of `peer`.
   HEDDLE_FN void add_receive(link_memory* mine, link_memory* senders, int peer) {
-    receive_[n_receive_++] = {mine, team_.ptr(senders, peer), peer, mine->steps[which].received};
+    receive_[n_receive_++] = {mine, team_.ptr(senders, peer), senders, peer,
+                              mine->steps[which].received};
   }
 
   /// value[i] = the received values in the order of the links, then input[i] (if not null),
@@ -118,7 +124,7 @@ class link_set {
                                           operation::link_receive);
     }
     if (!group_.all(arrived)) return false;
-    advance();
+    advance(n);
     return true;
   }
   /// With the lines that are under way it takes most of a CUDA thread's registers.
@@ -185,7 +191,8 @@ class link_set {
       with.add_source(receive_[i].mine->simple[slot_of(receive_[i])]);
     if (input) with.add_source(input);
     for (int i = 0; i < sending_; ++i)
-      with.add_destination(send_[i].peers->simple[slot_of(send_[i])]);
+      with.add_destination(send_[i].peers ? send_[i].peers->simple[slot_of(send_[i])]
+                                          : send_[i].mine->outgoing[slot_of(send_[i])]);
     if (output) with.add_destination(output);
     detail::reduce_copy<T, Op>(group_, with.view(), n, finish);
   }
@@ -256,18 +263,34 @@ class link_set {
     }
   }
 
-  /// group_.all has passed: every thread has written and read its part of the slots.
-  HEDDLE_FN void advance() {
+  /// group_.all has passed: every thread has written and read its part of the slots. `n`: elements
+  /// of each.
+  HEDDLE_FN void advance(size_t n) {
     for (int i = group_.rank(); i < sending_ + receiving_; i += group_.size()) {
       if (i < sending_) {
-        if (is_simple) store(&send_[i].peers->steps[which].tail, send_[i].step + 1, release);
+        const auto& end = send_[i];
+        if (!end.peers)
+          send_outgoing(end, n);
+        else if (is_simple)
+          store(&end.peers->steps[which].tail, end.step + 1, release);
       } else {
         const auto& end = receive_[i - sending_];
-        store(&end.peers->steps[which].credit, end.step + 1, release);
+        if (end.peers)
+          store(&end.peers->steps[which].credit, end.step + 1, release);
+        else
+          team_.update_signal(thread_group{}, &end.there->steps[which].credit, end.step + 1,
+                              signal_op::set, end.peer);
       }
     }
     for (int i = 0; i < sending_; ++i) ++send_[i].step;
     for (int i = 0; i < receiving_; ++i) ++receive_[i].step;
+  }
+
+  HEDDLE_FN void send_outgoing(const link_end& end, size_t n) {
+    if constexpr (is_simple)
+      team_.put_signal_nbi(thread_group{}, end.there->simple[slot_of(end)],
+                           end.mine->outgoing[slot_of(end)], n * sizeof(T),
+                           &end.there->steps[which].tail, end.step + 1, signal_op::set, end.peer);
   }
 
   G group_;

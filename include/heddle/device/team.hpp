@@ -4,6 +4,7 @@
 
 #include <heddle/device/atomic.hpp>
 #include <heddle/device/group.hpp>
+#include <heddle/device/proxy_ref.hpp>
 #include <heddle/device/team_memory.hpp>
 
 namespace heddle {
@@ -29,12 +30,12 @@ namespace heddle {
 class team_ref {
  public:
   /// Changes when the layout of this class, of a block or of the team's memory does.
-  static constexpr uint32_t layout = 4;
+  static constexpr uint32_t layout = 5;
 
   HEDDLE_FN int my_pe() const { return my_pe_; }
   HEDDLE_FN int n_pes() const { return n_pes_; }
 
-  /// Where this PE can load and store `pe`'s copy of a symmetric object. `pe` is mapped.
+  /// Where this PE can load and store `pe`'s copy of a symmetric object; null if it is remote.
   template <class T>
   HEDDLE_FN T* ptr(T* symmetric, int pe) const;
 
@@ -59,6 +60,14 @@ class team_ref {
   HEDDLE_FN void p(T* dst, T value, int pe) const;
   template <class T>
   HEDDLE_FN T g(const T* src, int pe) const;
+  /// As put and get for n elements that are `dst_stride` and `src_stride` (at least 1) elements
+  /// apart.
+  template <group G, class T>
+  HEDDLE_FN void iput(G group, T* dst, const T* src, size_t dst_stride, size_t src_stride, size_t n,
+                      int pe) const;
+  template <group G, class T>
+  HEDDLE_FN void iget(G group, T* dst, const T* src, size_t dst_stride, size_t src_stride, size_t n,
+                      int pe) const;
 
   // ---- signals ----
 
@@ -68,6 +77,10 @@ class team_ref {
   template <group G, class T>
   HEDDLE_FN void put_signal(G group, T* dst, const T* src, size_t n, signal* signal_word,
                             uint64_t value, signal_op op, int pe) const;
+  /// As put_signal; src may be reused after quiet, or when the peer has answered to the signal.
+  template <group G, class T>
+  HEDDLE_FN void put_signal_nbi(G group, T* dst, const T* src, size_t n, signal* signal_word,
+                                uint64_t value, signal_op op, int pe) const;
   /// The update alone: release, after earlier puts of the group to that PE.
   template <group G>
   HEDDLE_FN void update_signal(G group, signal* signal_word, uint64_t value, signal_op op,
@@ -140,6 +153,17 @@ class team_ref {
   template <group G>
   HEDDLE_FN wait_status sync(G group, int index = 0) const;
 
+  /// Contexts order and complete what goes through the proxy independently of each other: fence and
+  /// quiet of a team_ref are about its own context. Context 0 is that of the team's ref(); blocks
+  /// that use different ones do not wait for each other. Over mapped memory there is no difference.
+  HEDDLE_FN int n_contexts() const { return proxy_ ? proxy_->contexts : 1; }
+  /// This team in context index % n_contexts().
+  HEDDLE_FN team_ref context(int index) const {
+    team_ref other = *this;
+    other.context_ = index % n_contexts();
+    return other;
+  }
+
   // ---- failure ----
 
   /// True once the team was aborted: by a lost PE, a wait past its deadline, or the user.
@@ -175,6 +199,8 @@ class team_ref {
   HEDDLE_FN uint32_t flag_period() const { return flag_period_; }
   HEDDLE_FN team_memory* memory() const { return memory_; }
   /// `pe`'s; it is mapped.
+  /// Aborts the team at `pe`, unless it is aborted there already.
+  HEDDLE_FN void abort_at(int pe, uint64_t code) const;
   HEDDLE_FN team_control* control(int pe) const {
     return reinterpret_cast<team_control*>(reinterpret_cast<uintptr_t>(control_) +
                                            static_cast<uintptr_t>(distance(pe) * control_stride_));
@@ -185,6 +211,10 @@ class team_ref {
       if (slots_[pe] < 0) return true;
     return false;
   }
+  /// Whether some members are reached through the proxy.
+  HEDDLE_FN bool has_network() const { return proxy_ != nullptr; }
+  /// Whether `pe` is reached through the proxy.
+  HEDDLE_FN bool is_remote(int pe) const { return proxy_ && slots_[pe] < 0; }
 
  private:
   friend class team_ref_builder;
@@ -195,6 +225,38 @@ class team_ref {
                                                 bool abort_on_timeout) const;
   HEDDLE_FN void give_up(wait_record what) const;
   HEDDLE_FN uint64_t heap_offset(const void* address) const;
+  /// Stores a word at `pe`, after what this group has put there (release).
+  HEDDLE_FN void tell(uint64_t* word, uint64_t value, int pe) const;
+  /// Lets a waiting host thread do the proxy's work.
+  HEDDLE_FN void help() const;
+
+  // Through the proxy: team_remote.hpp.
+  static constexpr uint64_t not_posted = ~uint64_t{0};
+  HEDDLE_APART HEDDLE_FN uint64_t post(command what, const void* payload) const;
+  HEDDLE_APART HEDDLE_FN bool await_reply(uint64_t posted, operation op, int pe,
+                                          uint64_t* value = nullptr) const;
+  HEDDLE_APART HEDDLE_FN void remote_put(const void* dst, const void* src, size_t bytes, int pe,
+                                         bool blocking, const signal* signal_word = nullptr,
+                                         uint64_t value = 0, signal_op op = signal_op::set) const;
+  HEDDLE_APART HEDDLE_FN void remote_get(void* dst, const void* src, size_t bytes, int pe,
+                                         bool blocking) const;
+  template <class T>
+  HEDDLE_FN T remote_g(const T* src, int pe) const;
+  HEDDLE_APART HEDDLE_FN uint64_t remote_word(const void* src, size_t bytes, int pe) const;
+  HEDDLE_APART HEDDLE_FN void remote_strided(command_kind kind, const void* symmetric,
+                                             const void* local, size_t there, size_t here,
+                                             size_t unit, size_t n, int pe) const;
+  HEDDLE_APART HEDDLE_FN void remote_signal(const void* signal_word, uint64_t value, signal_op op,
+                                            int pe) const;
+  HEDDLE_APART HEDDLE_FN uint64_t remote_atomic(const void* word, size_t bytes, atomic_op op,
+                                                uint64_t value, uint64_t compare, bool fetches,
+                                                int pe) const;
+  template <class T>
+  HEDDLE_FN T remote_atomic(const T* word, atomic_op op, T value, T compare, bool fetches,
+                            int pe) const;
+  HEDDLE_APART HEDDLE_FN void remote_fence() const;
+  HEDDLE_APART HEDDLE_FN void remote_quiet() const;
+  HEDDLE_APART HEDDLE_FN void remote_abort(int pe, uint64_t code) const;
   /// From this PE's slot to that one's.
   HEDDLE_FN int64_t distance(int pe) const {
     return slots_ ? slots_[pe] - my_slot_ : static_cast<int64_t>(pe - my_pe_) * slot_step_;
@@ -203,11 +265,14 @@ class team_ref {
   uint32_t layout_ = layout;
   int32_t my_pe_ = 0;
   int32_t n_pes_ = 1;
-  int32_t my_slot_ = 0;              ///< this PE's heap in the arena
-  int32_t slot_step_ = 0;            ///< slots from PE i to PE i+1; 0: slots_ tells
-  int64_t pe_stride_ = 0;            ///< bytes from PE i's heap to PE i+1's; 0: slots_ tells
-  int64_t slot_stride_ = 0;          ///< bytes from one heap of the arena to the next
-  const int32_t* slots_ = nullptr;   ///< the slot of each PE
+  int32_t my_slot_ = 0;               ///< this PE's heap in the arena
+  int32_t slot_step_ = 0;             ///< slots from PE i to PE i+1; 0: slots_ tells
+  int64_t pe_stride_ = 0;             ///< bytes from PE i's heap to PE i+1's; 0: slots_ tells
+  int64_t slot_stride_ = 0;           ///< bytes from one heap of the arena to the next
+  const int32_t* slots_ = nullptr;    ///< the slot of each PE; -1: remote
+  const int32_t* world_ = nullptr;    ///< each PE's number in the world, where some are remote
+  const proxy_ref* proxy_ = nullptr;  ///< of this PE, where some are remote
+  int32_t context_ = 0;
   byte* heap_ = nullptr;             ///< this PE's heap
   byte* multicast_ = nullptr;        ///< all members' heaps at once
   uint64_t multicast_bytes_ = 0;     ///< of them; 0: there is no such address
@@ -227,5 +292,6 @@ static_assert(standard::is_trivially_copyable_v<team_ref>);
 
 #include <heddle/device/impl/team_atomics.hpp>
 #include <heddle/device/impl/team_copy.hpp>
+#include <heddle/device/impl/team_remote.hpp>
 #include <heddle/device/impl/team_sync.hpp>
 #include <heddle/device/impl/team_wait.hpp>

@@ -13,7 +13,13 @@ enum class operation : uint32_t {
   barrier = 2,
   all_reduce = 3,
   link_send = 4,
-  link_receive = 5
+  link_receive = 5,
+  // Through the proxy:
+  put = 6,
+  get = 7,
+  atomic = 8,
+  quiet = 9,
+  command_queue = 10  ///< for room in it
 };
 
 /// One wait as the host reports it. Peers read it too, to follow who waits for whom, hence atomics.

@@ -5,7 +5,7 @@
 #include <heddle/device/coll/all_reduce.hpp>
 #include <heddle/device/coll/all_reduce_one_shot_ll128.hpp>
 
-/// One-shot AllReduce over mapped memory: every PE writes its input into a slot at every other PE,
+/// One-shot AllReduce: every PE writes its input into a slot at every other PE,
 /// and each combines all inputs itself, in the order of the PEs, so that the results are bitwise
 /// equal. One hop.
 ///
@@ -93,14 +93,28 @@ HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& team,
   const uint64_t epoch = scratch.state().one_shot_simple + 1;
   const uint64_t half = epoch % 2;
 
+  // This PE's own slot is what the network takes the input from for remote peers: that has arrived
+  // when they have sent theirs in the call after this.
+  auto& own = scratch.simple_slot(half, me);
+  bool has_remote = false;
   for (int i = 1; i < n_pes; ++i) {
     const int pe = me + i < n_pes ? me + i : me + i - n_pes;
-    detail::copy(group, team.ptr(&scratch.simple_slot(half, me), pe)->data, input, n * sizeof(T));
+    if (team.is_remote(pe))
+      has_remote = true;
+    else
+      detail::copy(group, team.ptr(&own, pe)->data, input, n * sizeof(T));
   }
+  if (has_remote) detail::copy(group, own.data, input, n * sizeof(T));
   group.sync();
   bool arrived = true;
-  for (int pe = group.rank(); pe < n_pes; pe += group.size())
-    if (pe != me) store(&team.ptr(&scratch.simple_slot(half, me), pe)->epoch, epoch, release);
+  for (int i = group.rank(); i < n_pes; i += group.size()) {
+    const int pe = me + i < n_pes ? me + i : me + i - n_pes;
+    if (team.is_remote(pe))
+      team.put_signal_nbi(thread_group{}, own.data, own.data, n * sizeof(T), &own.epoch, epoch,
+                          signal_op::set, pe);
+    else if (pe != me)
+      store(&team.ptr(&own, pe)->epoch, epoch, release);
+  }
   for (int pe = group.rank(); pe < n_pes; pe += group.size())
     if (pe != me)
       arrived &= team.wait_by_thread(&scratch.simple_slot(half, pe).epoch, cmp::ge, epoch,

@@ -5,7 +5,7 @@
 #include <heddle/device/coll/all_reduce.hpp>
 #include <heddle/device/impl/multimem.hpp>
 
-/// Two-shot AllReduce over mapped memory: PE i owns segment i, combines it from all PEs in the
+/// Two-shot AllReduce: PE i owns segment i, combines it from all PEs in the
 /// order of the PEs, and writes the result to all. Every byte crosses once in each direction, and
 /// the results are bitwise equal, since each element is combined by one PE.
 ///
@@ -14,6 +14,8 @@
 ///       read segment `me` from all inputs        push segment i of my input to PE i; all have
 ///       write it to all outputs                  combine segment `me`, push the result to all; all
 ///       have leave: all have                          copy the results out
+///
+/// In a team with remote PEs all buffers are staged.
 ///
 /// The way is the same on every PE because all see the same arrivals. In place is safe: segment
 /// `me` of any buffer is read and then written by PE `me` alone.
@@ -154,8 +156,8 @@ HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scra
   for (int i = 1; i < n_pes; ++i) {
     const int pe = (me + i) % n_pes;
     const segment<T> theirs(n, n_pes, pe);
-    copy(group, team.ptr(in, pe) + static_cast<size_t>(me) * slot_bytes, input + theirs.begin,
-         theirs.count * sizeof(T));
+    team.put_nbi(group, in + static_cast<size_t>(me) * slot_bytes,
+                 reinterpret_cast<const byte*>(input + theirs.begin), theirs.count * sizeof(T), pe);
   }
   if (team.sync(group, barrier) != wait_status::ok) return false;
 
@@ -164,9 +166,21 @@ HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scra
     with.add_source(pe == me ? static_cast<const void*>(input + mine.begin)
                              : in + static_cast<size_t>(pe) * slot_bytes);
   with.add_destination(output + mine.begin);
-  for (int i = 1; i < n_pes; ++i)
-    with.add_destination(team.ptr(out, (me + i) % n_pes) + mine.begin);
+  bool has_remote = false;
+  for (int i = 1; i < n_pes; ++i) {
+    const int pe = (me + i) % n_pes;
+    if (team.is_remote(pe))
+      has_remote = true;
+    else
+      with.add_destination(team.ptr(out, pe) + mine.begin);
+  }
+  // The network takes the result from here: `output` is the user's again on return.
+  if (has_remote) with.add_destination(out + mine.begin);
   reduce_copy<T, Op>(group, with.view(), mine.count, {n_pes});
+  for (int i = 1; has_remote && i < n_pes; ++i) {
+    const int pe = (me + i) % n_pes;
+    if (team.is_remote(pe)) team.put_nbi(group, out + mine.begin, out + mine.begin, mine.count, pe);
+  }
   if (team.sync(group, barrier) != wait_status::ok) return false;
 
   for (int i = 1; i < n_pes; ++i) {
@@ -203,7 +217,8 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args) {
   const detail::two_shot_buffers mine = {team.symmetric_offset(part.input, bytes),
                                          team.symmetric_offset(part.output, bytes)};
   const detail::segment<T> my_segment(part.count, team.n_pes(), team.my_pe());
-  const auto way = detail::two_shot_enter(block, team, scratch, epoch, mine);
+  const auto way = team.has_network() ? detail::two_shot_way::staged
+                                      : detail::two_shot_enter(block, team, scratch, epoch, mine);
   if (block.rank() == 0) scratch.state().two_shot = epoch;
   if (way == detail::two_shot_way::aborted) return;
 

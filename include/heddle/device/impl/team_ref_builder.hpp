@@ -16,6 +16,8 @@ class team_ref_builder {
     int slot_step;  ///< from PE i's slot to PE i+1's; 0: slots tells
     int64_t slot_stride;
     const int32_t* slots;
+    const int32_t* world = nullptr;
+    const proxy_ref* proxy = nullptr;
     byte* heap;
     uint64_t heap_bytes;
     byte* multicast = nullptr;
@@ -38,6 +40,8 @@ class team_ref_builder {
     ref.pe_stride_ = from.slot_step * from.slot_stride;
     ref.slot_stride_ = from.slot_stride;
     ref.slots_ = from.slots;
+    ref.world_ = from.world;
+    ref.proxy_ = from.proxy;
     ref.heap_ = from.heap;
     ref.heap_bytes_ = from.heap_bytes;
     ref.multicast_ = from.multicast;

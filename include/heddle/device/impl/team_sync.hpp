@@ -23,9 +23,18 @@ HEDDLE_FN inline void team_ref::fence() const {
   asm volatile("fence.acq_rel.sys;" ::: "memory");
 #endif
   // Host: the store or atomic after it releases (ordered_by_fence).
+  if (proxy_) remote_fence();
 }
 
-HEDDLE_FN inline void team_ref::quiet() const { system_fence(); }
+HEDDLE_FN inline void team_ref::quiet() const {
+  system_fence();
+  if (proxy_) remote_quiet();
+}
+
+HEDDLE_FN inline void team_ref::tell(uint64_t* word, uint64_t value, int pe) const {
+  if (is_remote(pe)) return remote_signal(word, value, signal_op::set, pe);
+  store(ptr(word, pe), value, release);
+}
 
 template <group G>
 HEDDLE_FN wait_status team_ref::sync(G group, int index) const {
@@ -35,7 +44,7 @@ HEDDLE_FN wait_status team_ref::sync(G group, int index) const {
   bool arrived = true;
   if (n_pes_ <= barrier_memory::max_direct) {
     for (int i = group.rank(); i < n_pes_; i += group.size())
-      if (i != my_pe_) store(&ptr(here, i)->arrived[my_pe_].value, epoch, release);
+      if (i != my_pe_) tell(&here->arrived[my_pe_].value, epoch, i);
     for (int i = group.rank(); i < n_pes_; i += group.size()) {
       if (i == my_pe_) continue;
       arrived &= wait_by_thread(&here->arrived[i].value, cmp::ge, epoch, operation::barrier, i) ==
@@ -45,7 +54,7 @@ HEDDLE_FN wait_status team_ref::sync(G group, int index) const {
   } else if (group.rank() == 0) {
     for (int distance = 1, k = 0; distance < n_pes_ && arrived; distance *= 2, ++k) {
       const int from = (my_pe_ - distance + n_pes_) % n_pes_;
-      store(&ptr(here, (my_pe_ + distance) % n_pes_)->round[k].value, epoch, release);
+      tell(&here->round[k].value, epoch, (my_pe_ + distance) % n_pes_);
       arrived = wait_by_thread(&here->round[k].value, cmp::ge, epoch, operation::barrier, from) ==
                 wait_status::ok;
     }
@@ -56,7 +65,11 @@ HEDDLE_FN wait_status team_ref::sync(G group, int index) const {
 
 template <group G>
 HEDDLE_FN wait_status team_ref::barrier(G group, int index) const {
-  quiet();
+  system_fence();
+  if (proxy_) {
+    group.sync();  // what the group's threads have asked for is in the queue
+    if (group.rank() == 0) remote_quiet();
+  }
   return sync(group, index);
 }
 

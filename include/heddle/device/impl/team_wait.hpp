@@ -44,12 +44,17 @@ HEDDLE_FN inline void team_ref::give_up(wait_record what) const {
           .compare_exchange_strong(empty, 1u, acquire, relaxed))
     detail::write_record(&control_->failure, what);
   const uint64_t code = abort_code{abort_reason::timeout, what.peer, my_pe_}.to_word();
-  for (int i = 0; i < n_pes_; ++i) {
-    const int pe = (my_pe_ + i) % n_pes_;
-    uint64_t none = 0;
-    atomic_ref<uint64_t>(control(pe)->abort_word)
-        .compare_exchange_strong(none, code, release, relaxed);
+  for (int i = 0; i < n_pes_; ++i) abort_at((my_pe_ + i) % n_pes_, code);
+}
+
+HEDDLE_FN inline void team_ref::abort_at(int pe, uint64_t code) const {
+  if (slots_ && slots_[pe] < 0) {
+    if (proxy_) remote_abort(pe, code);
+    return;
   }
+  uint64_t none = 0;
+  atomic_ref<uint64_t>(control(pe)->abort_word)
+      .compare_exchange_strong(none, code, release, relaxed);
 }
 
 template <class Look>
@@ -65,6 +70,7 @@ HEDDLE_COLD HEDDLE_FN wait_status team_ref::wait_slowly(Look look, wait_record w
   wait_status status = wait_status::ok;
   for (;;) {
     if (look(what.seen)) break;
+    help();
     patience.pause();
     if (patience.polls() % polls_between_checks != 0) continue;
     if (aborted()) {
@@ -95,7 +101,7 @@ HEDDLE_HOT HEDDLE_FN inline wait_status team_ref::wait_by_thread(Look look, cons
   // What comes within a hop's time is met here, before anything that costs is set up; but where PEs
   // share a core, the one that is waited for may need it now.
   constexpr uint32_t quick_looks = HEDDLE_ON_CUDA ? 4 : 32;
-  const uint32_t looks = spin_ >= quick_looks ? quick_looks : 1;
+  const uint32_t looks = spin_ >= quick_looks && !proxy_ ? quick_looks : 1;
   uint64_t seen = 0;
   for (uint32_t i = 0; i < looks; ++i) {
     if (look(seen)) return wait_status::ok;
@@ -153,7 +159,10 @@ HEDDLE_FN wait_status team_ref::try_wait_until(G group, const T* word, cmp how, 
 template <group G, class T>
 HEDDLE_FN bool team_ref::test(G group, const T* word, cmp how, T value) const {
   bool result = false;
-  if (group.rank() == 0) result = compare(how, load(word, acquire), value);
+  if (group.rank() == 0) {
+    help();
+    result = compare(how, load(word, acquire), value);
+  }
   return group.broadcast(result);
 }
 

@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/team.hpp>
+
+/// Operations on PEs that memory does not reach: each is one command to this PE's proxy, posted by
+/// one thread after the group has met, so that the command's release covers what all of them wrote.
+namespace heddle {
+
+HEDDLE_FN inline void team_ref::help() const {
+#if !HEDDLE_ON_CUDA
+  if (proxy_) proxy_->help(proxy_->proxy);
+#endif
+}
+
+/// Its index in the queue; not_posted if the team was aborted.
+HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post(command what, const void* payload) const {
+  const command_queue_ref& queue = proxy_->queues[context_];
+  const size_t carried = what.flags & command::has_payload ? what.bytes : 0;
+  uint64_t at = queue.try_take(carried);
+  if (at == not_posted) {
+    const int pe = what.pe;
+    auto look = [&](uint64_t& seen) {
+      at = queue.try_take(carried);
+      seen = load(queue.consumed, relaxed);
+      return at != not_posted;
+    };
+    (void)wait_by_thread(look, queue.ring, cmp::ge, load(&queue.head->next, relaxed),
+                         operation::command_queue, pe);
+    if (at == not_posted) return at;
+  }
+  if (what.pe >= 0) what.pe = world_[what.pe];
+  queue.submit(at, what, payload);
+  help();
+  return at;
+}
+
+/// False if the team was aborted meanwhile.
+HEDDLE_APART HEDDLE_FN inline bool team_ref::await_reply(uint64_t posted, operation op, int pe,
+                                                         uint64_t* value) const {
+  if (posted == not_posted) return false;
+  const command_queue_ref& queue = proxy_->queues[context_];
+  command_reply* reply = &queue.replies[posted % command_queue_ref::slots];
+  auto look = [=](uint64_t& seen) {
+    seen = load(&reply->stamp, acquire);
+    return seen == posted + 1;
+  };
+  const bool here =
+      wait_by_thread(look, reply, cmp::eq, posted + 1, op, pe) == wait_status::ok;
+  if (here && value) *value = reply->value;
+  store(&reply->taken, posted + 1, release);
+  return here;
+}
+
+HEDDLE_APART HEDDLE_FN inline void team_ref::remote_put(const void* dst, const void* src,
+                                                        size_t bytes, int pe, bool blocking,
+                                                        const signal* signal_word, uint64_t value,
+                                                        signal_op op) const {
+  // A thread of a GPU copies by itself no quicker than the proxy does.
+  constexpr size_t most_payload = HEDDLE_ON_CUDA ? cache_line : command_queue_ref::most_payload;
+  if (bytes == 0 && !signal_word) return;
+  command what{};
+  what.kind = command_kind::put;
+  what.pe = pe;
+  what.bytes = bytes;
+  what.remote = bytes > 0 ? proxy_->place_of(dst) : 0;
+  what.local = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(src));
+  if (signal_word) {
+    what.flags |= command::has_signal;
+    what.op = static_cast<uint8_t>(op);
+    what.signal = proxy_->place_of(signal_word);
+    what.value = value;
+  }
+  const bool carried = bytes <= most_payload;
+  if (carried) what.flags |= command::has_payload;
+  if (blocking && !carried) what.flags |= command::wants_reply;
+  const uint64_t posted = post(what, src);
+  if (what.flags & command::wants_reply) (void)await_reply(posted, operation::put, pe);
+}
+
+HEDDLE_APART HEDDLE_FN inline void team_ref::remote_get(void* dst, const void* src, size_t bytes,
+                                                        int pe, bool blocking) const {
+  if (bytes == 0) return;
+  command what{};
+  what.kind = command_kind::get;
+  what.pe = pe;
+  what.bytes = bytes;
+  what.remote = proxy_->place_of(src);
+  what.local = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(dst));
+  if (blocking) what.flags = command::wants_reply;
+  const uint64_t posted = post(what, nullptr);
+  if (blocking) (void)await_reply(posted, operation::get, pe);
+}
+
+/// Up to 8 bytes, in the reply: a thread's own variables are nothing that a proxy can write to on
+/// every device.
+HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::remote_word(const void* src, size_t bytes,
+                                                             int pe) const {
+  command what{};
+  what.kind = command_kind::get;
+  what.pe = pe;
+  what.bytes = bytes;
+  what.remote = proxy_->place_of(src);
+  what.flags = command::wants_reply;
+  uint64_t value = 0;
+  (void)await_reply(post(what, nullptr), operation::get, pe, &value);
+  return value;
+}
+
+template <class T>
+HEDDLE_FN T team_ref::remote_g(const T* src, int pe) const {
+  T value;
+  for (size_t at = 0; at < sizeof(T); at += sizeof(uint64_t)) {
+    const size_t n = sizeof(T) - at < sizeof(uint64_t) ? sizeof(T) - at : sizeof(uint64_t);
+    const uint64_t word = remote_word(reinterpret_cast<const byte*>(src) + at, n, pe);
+    memcpy(reinterpret_cast<byte*>(&value) + at, &word, n);
+  }
+  return value;
+}
+
+HEDDLE_APART HEDDLE_FN inline void team_ref::remote_strided(command_kind kind,
+                                                            const void* symmetric,
+                                                            const void* local, size_t there,
+                                                            size_t here, size_t unit, size_t n,
+                                                            int pe) const {
+  if (n == 0) return;
+  command what{};
+  what.kind = kind;
+  what.pe = pe;
+  what.unit = static_cast<uint8_t>(unit);
+  what.bytes = n * unit;
+  what.remote = proxy_->place_of(symmetric);
+  what.local = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(local));
+  what.value = there;
+  what.compare = here;
+  what.flags = command::wants_reply;
+  (void)await_reply(post(what, nullptr),
+                    kind == command_kind::iput ? operation::put : operation::get, pe);
+}
+
+HEDDLE_APART HEDDLE_FN inline void team_ref::remote_signal(const void* signal_word, uint64_t value,
+                                                           signal_op op, int pe) const {
+  command what{};
+  what.kind = command_kind::signal;
+  what.op = static_cast<uint8_t>(op);
+  what.pe = pe;
+  what.signal = proxy_->place_of(signal_word);
+  what.value = value;
+  (void)post(what, nullptr);
+}
+
+HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::remote_atomic(const void* word, size_t bytes,
+                                                               atomic_op op, uint64_t value,
+                                                               uint64_t compare, bool fetches,
+                                                               int pe) const {
+  command what{};
+  what.kind = command_kind::atomic;
+  what.op = static_cast<uint8_t>(op);
+  what.unit = static_cast<uint8_t>(bytes);
+  what.pe = pe;
+  what.remote = proxy_->place_of(word);
+  what.value = value;
+  what.compare = compare;
+  if (fetches) what.flags = command::wants_reply;
+  const uint64_t posted = post(what, nullptr);
+  uint64_t old = 0;
+  if (fetches) (void)await_reply(posted, operation::atomic, pe, &old);
+  return old;
+}
+
+template <class T>
+HEDDLE_FN T team_ref::remote_atomic(const T* word, atomic_op op, T value, T compare, bool fetches,
+                                    int pe) const {
+  uint64_t bits[2] = {0, 0};
+  memcpy(&bits[0], &value, sizeof(T));
+  memcpy(&bits[1], &compare, sizeof(T));
+  const uint64_t old = remote_atomic(word, sizeof(T), op, bits[0], bits[1], fetches, pe);
+  T found;
+  memcpy(&found, &old, sizeof(T));
+  return found;
+}
+
+HEDDLE_APART HEDDLE_FN inline void team_ref::remote_fence() const {
+  command what{};
+  what.kind = command_kind::fence;
+  what.pe = -1;
+  (void)post(what, nullptr);
+}
+
+HEDDLE_APART HEDDLE_FN inline void team_ref::remote_quiet() const {
+  command what{};
+  what.kind = command_kind::quiet;
+  what.pe = -1;
+  what.flags = command::wants_reply;
+  (void)await_reply(post(what, nullptr), operation::quiet, -1);
+}
+
+/// Tells `pe` that the team is aborted: no wait, since the proxy may be what fails.
+HEDDLE_APART HEDDLE_FN inline void team_ref::remote_abort(int pe, uint64_t code) const {
+  const command_queue_ref& queue = proxy_->queues[context_];
+  const uint64_t at = queue.try_take(0);
+  if (at == not_posted) return;
+  command what{};
+  what.kind = command_kind::abort;
+  what.pe = world_[pe];
+  what.remote = proxy_->place_of(&control_->abort_word);
+  what.value = code;
+  queue.submit(at, what, nullptr);
+  help();
+}
+
+}  // namespace heddle

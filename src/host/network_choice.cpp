@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/network_choice.hpp"
+
+#include <algorithm>
+#include <heddle/error.hpp>
+
+#include "bootstrap/byte_stream.hpp"
+#include "host/transport/libfabric/libfabric_transport.hpp"
+#include "support/log.hpp"
+#include "support/throw_error.hpp"
+
+namespace heddle {
+
+namespace {
+
+/// What one PE has opened.
+struct proposal {
+  std::unique_ptr<transport> network;
+  std::string kind;  ///< "verbs", "libfabric net"; "" for none
+  std::string reason;
+};
+
+bool all_on_one_host(const bootstrap& bootstrap) {
+  for (int pe = 0; pe < bootstrap.size(); ++pe)
+    if (bootstrap.host_of(pe) != bootstrap.host_of(0)) return false;
+  return true;
+}
+
+proposal open(const std::string& kind, const environment& settings, const bootstrap& bootstrap) {
+  proposal made;
+  try {
+    if (kind == "libfabric")
+      made.network =
+          make_libfabric_transport({.provider = settings.fabric_provider,
+                                    .interfaces = settings.socket_ifname,
+                                    .one_host = all_on_one_host(bootstrap),
+                                    .timeout = std::chrono::duration<double>(settings.timeout),
+                                    .order = {}});
+    if (made.network) {
+      // The name ends in the interface, which may differ.
+      const auto& name = made.network->about().name;
+      made.kind = name.substr(0, name.find(" ("));
+    }
+  } catch (const error& failure) {
+    made.reason = failure.what();
+  }
+  return made;
+}
+
+std::vector<std::string> tell_all(const std::string& mine, bootstrap& bootstrap, deadline until) {
+  std::vector<std::string> all;
+  for (const auto& bytes :
+       bootstrap.all_gather(std::as_bytes(std::span(mine.data(), mine.size())), until))
+    all.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return all;
+}
+
+}  // namespace
+
+network_choice choose_network(const environment& settings, bootstrap& bootstrap,
+                              [[maybe_unused]] const std::string& near, deadline until) {
+  std::vector<std::string> kinds;
+  if (settings.transport != "verbs") kinds.emplace_back("libfabric");
+  std::string reason;
+  for (const auto& kind : kinds) {
+    auto mine = open(kind, settings, bootstrap);
+    const auto all = tell_all(mine.kind, bootstrap, until);
+    const auto other =
+        std::find_if(all.begin(), all.end(), [&](const auto& each) { return each != all[0]; });
+    if (other == all.end() && !all[0].empty()) return {std::move(mine.network), ""};
+    const auto name = [](const std::string& each) { return each.empty() ? "nothing" : each; };
+    if (!reason.empty()) reason += "; ";
+    if (!mine.reason.empty())
+      reason += mine.reason;
+    else
+      reason += fmt::format(
+          "of {}, PE {} has {} and PE 0 {}: choose one that all have with HEDDLE_TRANSPORT or "
+          "HEDDLE_FABRIC_PROVIDER",
+          kind, other - all.begin(), name(*other), name(all[0]));
+  }
+  return {nullptr, reason};
+}
+
+}  // namespace heddle

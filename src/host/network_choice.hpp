@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bootstrap/bootstrap.hpp"
+#include "host/transport/transport.hpp"
+#include "support/environment.hpp"
+
+namespace heddle {
+
+struct network_choice {
+  std::unique_ptr<transport> network;  ///< null if there is none that all PEs have
+  std::string reason;                  ///< why there is none
+};
+
+/// The network that all PEs of the job use, the same kind on each: verbs where every PE has a
+/// device that works, else libfabric. Collective. `near`: PCI address of this PE's GPU; "" if it
+/// has none.
+network_choice choose_network(const environment& settings, bootstrap& bootstrap,
+                              const std::string& near, deadline until);
+
+}  // namespace heddle

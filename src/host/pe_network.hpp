@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "bootstrap/bootstrap.hpp"
+#include "host/pe_device.hpp"
+#include "host/proxy/proxy.hpp"
+#include "support/environment.hpp"
+#include "symmetric_heap/symmetric_heap.hpp"
+
+namespace heddle {
+
+/// How this PE reaches those whose memory it does not map: its proxy, and the heaps as the network
+/// sees them.
+class pe_network {
+ public:
+  struct parts {
+    const environment& settings;
+    heddle::bootstrap& bootstrap;
+    pe_device& device;
+    symmetric_heap& heap;
+    symmetric_heap* host_heap;  ///< beside a heap in GPU memory; else null
+    /// At the front of each heap: of these, the first and what expose_place() is called for are
+    /// used.
+    std::size_t internal_bytes;
+    std::size_t control_bytes;
+  };
+  /// A PE that the network has lost, or -1 for the network itself. Called on any thread that waits.
+  using failure_callback = std::function<void(int pe, const std::string& reason)>;
+
+  /// Collective. Null if memory reaches all PEs of the job from each, or, with `reason`, if there
+  /// is no network.
+  static std::unique_ptr<pe_network> join(const parts& parts, failure_callback on_failure,
+                                          deadline until, std::string& reason);
+
+  ~pe_network();
+
+  /// For host threads; and in memory of the device, for its kernels.
+  [[nodiscard]] const proxy_ref* host_ref() const { return &proxy_->host_ref(); }
+  [[nodiscard]] const proxy_ref* kernel_ref() const {
+    return device_ref_ ? static_cast<const proxy_ref*>(device_ref_.get()) : &proxy_->kernel_ref();
+  }
+
+  /// A team's place in the front of the heaps, for as long as it has the place.
+  void expose_place(std::byte* start, std::size_t bytes);
+  void conceal_place(std::byte* start);
+
+  /// `pe` is lost: what waits for it ends.
+  void drop(int pe) { proxy_->drop_peer(pe); }
+  /// "reached by libfabric net (eth0) at 10.0.0.2:5012"
+  [[nodiscard]] std::string describe(int pe) { return proxy_->describe(pe); }
+  [[nodiscard]] const transport::traits& about() const { return proxy_->about(); }
+
+ private:
+  class device_port;
+  pe_network(const parts& parts, std::unique_ptr<transport> network, failure_callback on_failure);
+  void expose_heap(int region, symmetric_heap& heap, const parts& parts);
+
+  std::unique_ptr<device_port> device_port_;
+  std::vector<symmetric_heap*> heaps_;
+  std::unique_ptr<proxy> proxy_;
+  std::shared_ptr<void> device_ref_;  ///< where kernels cannot read the host's memory quickly
+};
+
+}  // namespace heddle

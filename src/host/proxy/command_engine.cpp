@@ -1,0 +1,514 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/proxy/command_engine.hpp"
+
+#include <algorithm>
+
+#include "support/throw_error.hpp"
+
+namespace heddle {
+
+namespace {
+
+/// Whether frame or write number `a` is not after `b`: numbers wrap.
+bool not_after(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) >= 0; }
+
+}  // namespace
+
+command_engine::command_engine(const options& options, transport& network,
+                               failure_callback on_failure)
+    : options_(options),
+      network_(network),
+      about_(network.about()),
+      on_failure_(std::move(on_failure)),
+      tracks_writes_(about_.completion_is_delivery ||
+                     about_.order == transport::message_order::after_completions),
+      memory_(options.device),
+      peers_(static_cast<std::size_t>(options.n_pes)),
+      staging_(network),
+      dirty_(static_cast<std::size_t>(options.lanes)) {}
+
+command_engine::~command_engine() = default;
+
+void command_engine::add_memory(int region, std::uint64_t offset, std::byte* start,
+                                std::size_t size) {
+  memory_.add(region, offset, start, size);
+}
+
+void command_engine::expose(int region, std::uint64_t offset, std::byte* start, std::size_t size) {
+  keyed_.push_back({region, offset, size, network_.expose(region, offset, start, size)});
+}
+
+void command_engine::conceal(int region, std::uint64_t offset) {
+  const auto is_gone = [&](const auto& piece) {
+    return piece.region == region && piece.offset == offset;
+  };
+  if (std::erase_if(keyed_, is_gone) > 0) network_.conceal(region, offset);
+  for (const auto& peer : peers_)
+    if (peer) std::erase_if(peer->pieces, is_gone);
+}
+
+bool command_engine::carry_out(active_command& command) {
+  const auto& what = command.what;
+  if (what.pe >= 0 && peers_[static_cast<std::size_t>(what.pe)] &&
+      peers_[static_cast<std::size_t>(what.pe)]->is_lost) {
+    reply(command);
+    return true;
+  }
+  switch (what.kind) {
+    case command_kind::put:
+      return put(command);
+    case command_kind::get:
+      return get(command);
+    case command_kind::signal:
+      return send_signal(command);
+    case command_kind::atomic:
+      return atomic(command);
+    case command_kind::iput:
+      return iput(command);
+    case command_kind::iget:
+      return iget(command);
+    case command_kind::fence:
+      return fence(command);
+    case command_kind::quiet:
+      return quiet(command);
+    case command_kind::abort:
+      return abort(command);
+  }
+  reply(command);
+  return true;
+}
+
+void command_engine::reply(const active_command& command, std::uint64_t value) {
+  if (command.what.flags & command::wants_reply) command.from->reply(command.index, value);
+}
+
+void command_engine::begin_operation(active_command& command) {
+  if (command.operation == 0)
+    command.operation =
+        operations_.add({.from = command.from,
+                         .index = command.index,
+                         .wants_reply = (command.what.flags & command::wants_reply) != 0,
+                         .all_posted = false,
+                         .pe = command.what.pe,
+                         .parts = 0,
+                         .value = 0,
+                         .local = reinterpret_cast<std::byte*>(command.what.local),
+                         .stride = 0});
+}
+
+bool command_engine::all_posted(active_command& command) {
+  operation* posted = operations_.find(command.operation);
+  if (!posted) {
+    reply(command);  // there was nothing to wait for, or the peer is lost
+    return true;
+  }
+  posted->all_posted = true;
+  ++posted->parts;
+  finish_part(command.operation);
+  return true;
+}
+
+void command_engine::finish_part(std::uint64_t which) {
+  operation* done = operations_.find(which);
+  if (!done || --done->parts > 0 || !done->all_posted) return;
+  if (done->wants_reply) done->from->reply(done->index, done->value);
+  operations_.remove(which);
+}
+
+/// A kernel's own address is wrong: nothing is sent.
+bool command_engine::check_place(const active_command& command, symmetric_place place,
+                                 std::size_t bytes) {
+  if (bytes == 0 || memory_.resolve(place, bytes)) return true;
+  on_failure_(
+      command.what.pe,
+      fmt::format("a kernel of this PE named {} bytes at offset {:#x} of {} of PE {}, which "
+                  "are not symmetric memory; see the addresses it passes to put, get, "
+                  "signals and atomics",
+                  bytes, offset_of(place), region_of(place) == 0 ? "the heap" : "the host's heap",
+                  command.what.pe));
+  return false;
+}
+
+const exposed_memory::piece* command_engine::piece_of(int pe, int lane_index,
+                                                      symmetric_place place) {
+  (void)lane(pe, lane_index);
+  peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
+  for (const auto& piece : peer.pieces)
+    if (piece.region == region_of(place) && offset_of(place) >= piece.offset &&
+        offset_of(place) - piece.offset < piece.size)
+      return &piece;
+  if (peer.asked != place) {
+    record_header wanted{};
+    wanted.kind = record_kind::piece_wanted;
+    wanted.field[0] = place;
+    if (append(pe, lane_index, wanted, {})) peer.asked = place;
+  }
+  return nullptr;
+}
+
+std::optional<command_engine::local_side> command_engine::local_side_of(std::uint64_t address,
+                                                                        std::size_t bytes) {
+  auto* at = reinterpret_cast<std::byte*>(address);
+  const bool reached =
+      !options_.device && (!about_.needs_registered_local || memory_.holds(at, bytes));
+  if (reached) return local_side{at, bytes, -1};
+  const int chunk = staging_.take();
+  if (chunk < 0) return std::nullopt;
+  return local_side{staging_.at(chunk), std::min(bytes, staging_pool::chunk_bytes), chunk};
+}
+
+void command_engine::touch(int pe, int lane_index) {
+  lane_state& state = lane(pe, lane_index);
+  if (state.is_dirty) return;
+  state.is_dirty = true;
+  dirty_[static_cast<std::size_t>(lane_index)].push_back(pe);
+}
+
+/// A write, read or atomic of the network overtakes records: after a fence it waits for those.
+bool command_engine::fence_allows(int pe, int lane_index) {
+  lane_state& state = lane(pe, lane_index);
+  if (not_after(state.fence_frames, state.frames_acknowledged) &&
+      (!tracks_writes_ || about_.order == transport::message_order::after_writes ||
+       not_after(state.fence_writes, state.writes.done())))
+    return true;
+  ask_for_acknowledgement(pe, lane_index);
+  return false;
+}
+
+bool command_engine::put(active_command& command) {
+  const auto& what = command.what;
+  if (command.done == 0 && (!check_place(command, what.remote, what.bytes) ||
+                            ((what.flags & command::has_signal) &&
+                             !check_place(command, what.signal, sizeof(signal))))) {
+    reply(command);
+    return true;
+  }
+  if (what.flags & command::has_payload || what.bytes <= about_.eager_bytes)
+    return put_in_record(command);
+  return put_by_writes(command);
+}
+
+bool command_engine::put_in_record(active_command& command) {
+  const auto& what = command.what;
+  record_header header{};
+  header.kind = record_kind::put;
+  header.op = what.op;
+  header.has_signal = (what.flags & command::has_signal) != 0;
+  header.data_bytes = static_cast<std::uint32_t>(what.bytes);
+  header.field[0] = what.remote;
+  header.field[1] = what.signal;
+  header.field[2] = what.value;
+  std::byte* data = append(what.pe, command.lane, header);
+  if (!data) return false;
+  if (what.flags & command::has_payload) {
+    for (const auto& piece : command.payload) {
+      if (!piece.empty()) std::memcpy(data, piece.data(), piece.size());
+      data += piece.size();
+    }
+  } else {
+    memory_.read(0, data, reinterpret_cast<const void*>(what.local), what.bytes);
+  }
+  reply(command);
+  return true;
+}
+
+bool command_engine::put_by_writes(active_command& command) {
+  const auto& what = command.what;
+  if (!fence_allows(what.pe, command.lane)) return false;
+  while (command.done < what.bytes) {
+    lane_state& state = lane(what.pe, command.lane);
+    if (about_.order == transport::message_order::counted &&
+        state.writes_sent - state.writes_acknowledged >= arrived_writes::window / 2) {
+      // A frame counts them, and is acknowledged when they are there.
+      ask_for_acknowledgement(what.pe, command.lane);
+      return false;
+    }
+    const symmetric_place place = what.remote + command.done;
+    const auto* piece = piece_of(what.pe, command.lane, place);
+    if (!piece) return false;
+    const std::uint64_t left = piece->offset + piece->size - offset_of(place);
+    const std::size_t most =
+        std::min({what.bytes - command.done, left, std::uint64_t{about_.most_transfer_bytes}});
+    const auto side = local_side_of(what.local + command.done, most);
+    if (!side) return false;
+    if (side->chunk >= 0)
+      memory_.read(0, side->address, reinterpret_cast<const void*>(what.local + command.done),
+                   side->bytes);
+    const bool wants_reply = (what.flags & command::wants_reply) != 0 && side->chunk < 0;
+    std::uint64_t token = transport::no_token;
+    if (wants_reply) begin_operation(command);
+    if (wants_reply || tracks_writes_ || side->chunk >= 0)
+      token = parts_.add({.operation = wants_reply ? command.operation : 0,
+                          .pe = what.pe,
+                          .lane = command.lane,
+                          .is_write = true,
+                          .number = state.writes.posted() + 1,
+                          .chunk = side->chunk,
+                          .local = nullptr,
+                          .bytes = side->bytes});
+    const std::uint32_t immediate = static_cast<std::uint32_t>(options_.my_pe) << 16 |
+                                    static_cast<std::uint32_t>(command.lane) << 12 |
+                                    ((state.writes_sent + 1) & 0xfff);
+    if (!network_.post_write(command.lane, {what.pe, region_of(place), offset_of(place)},
+                             side->address, side->bytes, token, immediate)) {
+      if (token != transport::no_token) parts_.remove(token);
+      if (side->chunk >= 0) staging_.give_back(side->chunk);
+      return false;
+    }
+    if (wants_reply) ++operations_.find(command.operation)->parts;
+    if (tracks_writes_) (void)state.writes.post();
+    ++state.writes_sent;
+    touch(what.pe, command.lane);
+    command.done += side->bytes;
+  }
+  if ((what.flags & command::has_signal) && !send_signal(command)) return false;
+  return all_posted(command);
+}
+
+bool command_engine::get(active_command& command) {
+  const auto& what = command.what;
+  if (command.done == 0 && !check_place(command, what.remote, what.bytes)) {
+    reply(command);
+    return true;
+  }
+  begin_operation(command);
+  if (what.local == 0) {
+    record_header header{};
+    header.kind = record_kind::gather;
+    header.field[0] = what.remote;
+    header.field[2] = command.operation;
+    header.field[3] = gather_shape{what.bytes, 1, 0}.pack();
+    if (!append(what.pe, command.lane, header, {})) return false;
+    ++operations_.find(command.operation)->parts;
+    return all_posted(command);
+  }
+  while (command.done < what.bytes) {
+    const symmetric_place place = what.remote + command.done;
+    const auto* piece = piece_of(what.pe, command.lane, place);
+    if (!piece) return false;
+    const std::uint64_t left = piece->offset + piece->size - offset_of(place);
+    const std::size_t most =
+        std::min({what.bytes - command.done, left, std::uint64_t{about_.most_transfer_bytes}});
+    const auto side = local_side_of(what.local + command.done, most);
+    if (!side) return false;
+    lane_state& state = lane(what.pe, command.lane);
+    const auto token = parts_.add({.operation = command.operation,
+                                   .pe = what.pe,
+                                   .lane = command.lane,
+                                   .is_write = false,
+                                   .number = 0,
+                                   .chunk = side->chunk,
+                                   .local = reinterpret_cast<std::byte*>(what.local + command.done),
+                                   .bytes = side->bytes});
+    if (!network_.post_read(command.lane, side->address,
+                            {what.pe, region_of(place), offset_of(place)}, side->bytes, token)) {
+      parts_.remove(token);
+      if (side->chunk >= 0) staging_.give_back(side->chunk);
+      return false;
+    }
+    ++operations_.find(command.operation)->parts;
+    ++state.reads_outstanding;
+    touch(what.pe, command.lane);
+    command.done += side->bytes;
+  }
+  return all_posted(command);
+}
+
+bool command_engine::send_signal(const active_command& command) {
+  const auto& what = command.what;
+  if (what.kind == command_kind::signal && !check_place(command, what.signal, sizeof(signal)))
+    return true;
+  record_header header{};
+  header.kind = record_kind::signal;
+  header.op = what.op;
+  header.field[0] = what.signal;
+  header.field[1] = what.value;
+  return append(what.pe, command.lane, header, {});
+}
+
+bool command_engine::atomic(active_command& command) {
+  const auto& what = command.what;
+  if (!check_place(command, what.remote, what.unit)) {
+    reply(command);
+    return true;
+  }
+  const auto op = static_cast<atomic_op>(what.op);
+  const bool wants_reply = (what.flags & command::wants_reply) != 0;
+  const bool by_network = about_.has_atomics && about_.atomics_match_cpu && what.unit == 8 &&
+                          (op == atomic_op::add || op == atomic_op::compare_swap);
+  if (!by_network) {
+    if (wants_reply) begin_operation(command);
+    record_header header{};
+    header.kind = record_kind::atomic;
+    header.op = what.op;
+    header.unit = what.unit;
+    header.field[0] = what.remote;
+    header.field[1] = what.value;
+    header.field[2] = what.compare;
+    header.field[3] = command.operation;
+    if (!append(what.pe, command.lane, header, {})) return false;
+    if (wants_reply) ++operations_.find(command.operation)->parts;
+    return all_posted(command);
+  }
+  if (!fence_allows(what.pe, command.lane) || !piece_of(what.pe, command.lane, what.remote))
+    return false;
+  begin_operation(command);
+  const auto token = parts_.add({.operation = command.operation,
+                                 .pe = what.pe,
+                                 .lane = command.lane,
+                                 .is_write = false,
+                                 .number = 0,
+                                 .chunk = -1,
+                                 .local = nullptr,
+                                 .bytes = 0});
+  if (!network_.post_atomic(
+          command.lane,
+          op == atomic_op::add ? network_atomic::fetch_add : network_atomic::compare_swap,
+          {what.pe, region_of(what.remote), offset_of(what.remote)}, what.value, what.compare,
+          token)) {
+    parts_.remove(token);
+    return false;
+  }
+  ++operations_.find(command.operation)->parts;
+  ++lane(what.pe, command.lane).reads_outstanding;
+  touch(what.pe, command.lane);
+  return all_posted(command);
+}
+
+bool command_engine::iput(active_command& command) {
+  const auto& what = command.what;
+  const std::uint64_t n = what.bytes / what.unit;
+  if (command.done == 0 &&
+      !check_place(command, what.remote, (n - 1) * what.value * what.unit + what.unit)) {
+    reply(command);
+    return true;
+  }
+  const std::uint64_t most =
+      (about_.most_message_bytes - sizeof(frame_header) - record_bytes(0)) / what.unit;
+  while (command.done < n) {
+    const std::uint64_t now = std::min(n - command.done, most);
+    record_header header{};
+    header.kind = record_kind::scatter;
+    header.data_bytes = static_cast<std::uint32_t>(now * what.unit);
+    header.field[0] = what.remote + command.done * what.value * what.unit;
+    header.field[1] = what.value * what.unit;
+    header.field[2] = what.unit;
+    std::byte* data = append(what.pe, command.lane, header);
+    if (!data) return false;
+    for (std::uint64_t i = 0; i < now; ++i)
+      memory_.read(0, data + i * what.unit,
+                   reinterpret_cast<const std::byte*>(what.local) +
+                       (command.done + i) * what.compare * what.unit,
+                   what.unit);
+    command.done += now;
+  }
+  reply(command);
+  return true;
+}
+
+bool command_engine::iget(active_command& command) {
+  const auto& what = command.what;
+  const std::uint64_t n = what.bytes / what.unit;
+  if (command.done == 0 &&
+      !check_place(command, what.remote, (n - 1) * what.value * what.unit + what.unit)) {
+    reply(command);
+    return true;
+  }
+  begin_operation(command);
+  operations_.find(command.operation)->stride = what.compare * what.unit;
+  const std::uint64_t most =
+      (about_.most_message_bytes - sizeof(frame_header) - record_bytes(0)) / what.unit;
+  while (command.done < n) {
+    const std::uint64_t now = std::min(n - command.done, most);
+    record_header header{};
+    header.kind = record_kind::gather;
+    header.field[0] = what.remote + command.done * what.value * what.unit;
+    header.field[1] = what.value * what.unit;
+    header.field[2] = command.operation;
+    header.field[3] = gather_shape{what.unit, now, command.done}.pack();
+    if (!append(what.pe, command.lane, header, {})) return false;
+    ++operations_.find(command.operation)->parts;
+    command.done += now;
+  }
+  return all_posted(command);
+}
+
+bool command_engine::fence(const active_command& command) {
+  for (const int pe : dirty_[static_cast<std::size_t>(command.lane)]) {
+    if (peers_[static_cast<std::size_t>(pe)]->is_lost) continue;
+    lane_state& state = lane(pe, command.lane);
+    const bool uncounted = about_.order == transport::message_order::counted && !tracks_writes_ &&
+                           state.writes_sent != state.writes_flushed;
+    state.fence_frames = state.frames_sent + (uncounted || !state.open.empty() ? 1 : 0);
+    state.fence_writes = state.writes.posted();
+  }
+  return true;
+}
+
+bool command_engine::is_quiet(int pe, int lane_index, lane_state& state) {
+  if (peers_[static_cast<std::size_t>(pe)]->is_lost) return true;
+  const bool unflushed = !tracks_writes_ && state.writes_sent != state.writes_flushed;
+  if (!state.open.empty() || state.frames_in_flight() > 0 || unflushed) {
+    ask_for_acknowledgement(pe, lane_index);
+    return false;
+  }
+  return state.reads_outstanding == 0 &&
+         (!tracks_writes_ || state.writes.done() == state.writes.posted());
+}
+
+bool command_engine::quiet(active_command& command) {
+  auto& dirty = dirty_[static_cast<std::size_t>(command.lane)];
+  std::erase_if(dirty, [&](int pe) {
+    lane_state& state = lane(pe, command.lane);
+    if (!is_quiet(pe, command.lane, state)) return false;
+    state.is_dirty = false;
+    return true;
+  });
+  if (!dirty.empty()) return false;
+  reply(command);
+  return true;
+}
+
+bool command_engine::abort(const active_command& command) {
+  const auto& what = command.what;
+  record_header header{};
+  header.kind = record_kind::abort;
+  header.field[0] = what.remote;
+  header.field[1] = what.value;
+  append_or_keep(what.pe, command.lane, header, {});
+  return true;
+}
+
+void command_engine::drop_peer(int pe) {
+  (void)lane(pe, 0);
+  peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
+  if (peer.is_lost) return;
+  peer.is_lost = true;
+  for (int i = 0; i < options_.lanes; ++i) {
+    lane_state& state = peer.lanes[static_cast<std::size_t>(i)];
+    if (!state.open.empty()) network_.post_message(i, pe, state.open, 0);
+    state.open = {};
+    state.held.clear();
+  }
+  std::erase_if(open_frames_, [&](const lane_name& name) { return name.pe == pe; });
+  std::erase_if(late_records_, [&](const late_record& late) { return late.pe == pe; });
+  std::erase_if(late_acks_, [&](const lane_name& name) { return name.pe == pe; });
+  parts_.for_each([&](std::uint64_t which, const part& lost) {
+    if (lost.pe != pe) return;
+    if (lost.chunk >= 0) staging_.give_back(lost.chunk);
+    parts_.remove(which);
+  });
+  std::vector<std::uint64_t> gone;
+  operations_.for_each([&](std::uint64_t which, const operation& what) {
+    if (what.pe == pe) gone.push_back(which);
+  });
+  for (const auto which : gone) {
+    const operation what = *operations_.find(which);
+    operations_.remove(which);
+    if (what.wants_reply && what.all_posted) what.from->reply(what.index, 0);
+  }
+}
+
+}  // namespace heddle

@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <heddle/device/command_queue.hpp>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/proxy/exposed_memory.hpp"
+#include "host/proxy/frame.hpp"
+#include "host/proxy/lane.hpp"
+#include "host/proxy/staging_pool.hpp"
+#include "host/proxy/token_table.hpp"
+#include "host/transport/transport.hpp"
+
+namespace heddle {
+
+/// Makes what heddle promises of what a transport does.
+///
+///     put         small: a record of a frame, which the peer's proxy writes; large: writes
+///     signal      a record, which the peer's proxy carries out when the writes before it are there
+///     atomic      the same, with a reply; or the network's own, where those match a processor's
+///     iput, iget  records of packed elements
+///     fence       records follow records anyhow; a write, an atomic or a read of the network waits
+///                 until the records before the fence have been acknowledged
+///     quiet       all records are acknowledged, all writes and reads done
+///
+/// Records for one peer that are posted together travel in one frame. One thread at a time calls.
+class command_engine final : transport::listener {
+ public:
+  struct options {
+    int my_pe = 0;
+    int n_pes = 1;
+    int lanes = 1;
+    std::uint64_t job = 0;  ///< of the job's secret: frames without it are dropped
+    const device_memory* device = nullptr;
+  };
+  /// Who posted a command, and learns of its end.
+  class producer {
+   public:
+    virtual ~producer() = default;
+    virtual void reply(std::uint64_t index, std::uint64_t value) = 0;
+  };
+  /// A command on its way. `payload` lives until carry_out has returned true.
+  struct active_command {
+    command what{};
+    std::span<const std::byte> payload[2];  ///< the ring may have wrapped
+    producer* from = nullptr;
+    std::uint64_t index = 0;
+    int lane = 0;
+
+    std::uint64_t done = 0;       ///< bytes, or elements, that are posted
+    std::uint64_t operation = 0;  ///< its token; 0: none yet
+  };
+  using failure_callback = std::function<void(int pe, const std::string& reason)>;
+
+  command_engine(const options& options, transport& network, failure_callback on_failure);
+  ~command_engine() override;
+
+  /// There is memory at that offset of a region of this PE: peers may name it in records.
+  void add_memory(int region, std::uint64_t offset, std::byte* start, std::size_t size);
+  /// The network itself is to reach it too.
+  void expose(int region, std::uint64_t offset, std::byte* start, std::size_t size);
+  /// Ends that, here and with the peers' memory at the same offset, which nobody uses any more.
+  void conceal(int region, std::uint64_t offset);
+
+  /// Carries a command out as far as that can be now. True when nothing of it is left to post; what
+  /// wants a reply is replied to then or later. Else it is called again with the same object.
+  bool carry_out(active_command& command);
+  /// Sends what is in open frames, and moves the network on. True if anything happened.
+  bool progress();
+  /// Something waits to be posted, for which no event of the network tells.
+  [[nodiscard]] bool has_backlog() const { return !late_records_.empty() || !late_acks_.empty(); }
+
+  /// `pe` is gone: all that waits for it is replied to.
+  void drop_peer(int pe);
+  /// What this PE's proxy knows of `pe`, or of whom it waits for (-1): for messages.
+  [[nodiscard]] std::string describe(int pe) const;
+
+ private:
+  struct peer_state {
+    std::unique_ptr<lane_state[]> lanes;
+    std::vector<exposed_memory::piece> pieces;  ///< of its memory; `start` is not used
+    symmetric_place asked = ~symmetric_place{0};
+    bool is_lost = false;
+  };
+  struct keyed_piece {
+    int region;
+    std::uint64_t offset;
+    std::size_t size;
+    transport::bytes key;
+  };
+  /// A command whose end the network or a peer tells.
+  struct operation {
+    producer* from;
+    std::uint64_t index;
+    bool wants_reply;
+    bool all_posted;
+    int pe;
+    std::uint32_t parts;  ///< posted and not done
+    std::uint64_t value;  ///< of the reply
+    std::byte* local;     ///< where elements go; null: to the value
+    std::uint64_t stride;
+  };
+  /// What the network was asked for in one call.
+  struct part {
+    std::uint64_t operation;  ///< 0: none
+    int pe;
+    int lane;
+    bool is_write;
+    std::uint32_t number;  ///< of the lane's writes, where those are tracked
+    int chunk;             ///< of staging; -1: none
+    std::byte* local;      ///< where what was read into the chunk goes
+    std::size_t bytes;
+  };
+  struct late_record {
+    int pe;
+    int lane;
+    record_header header;
+    std::vector<std::byte> data;
+  };
+
+  // transport::listener
+  void on_message(std::span<const std::byte> message) override;
+  void on_write(std::uint32_t immediate) override;
+  void on_complete(std::uint64_t token, std::uint64_t value) override;
+  void on_failure(int pe, const std::string& reason) override;
+
+  // Carrying out (command_engine.cpp)
+  bool put(active_command& command);
+  bool put_in_record(active_command& command);
+  bool put_by_writes(active_command& command);
+  bool get(active_command& command);
+  bool send_signal(const active_command& command);
+  bool atomic(active_command& command);
+  bool iput(active_command& command);
+  bool iget(active_command& command);
+  bool fence(const active_command& command);
+  bool quiet(active_command& command);
+  bool abort(const active_command& command);
+  void reply(const active_command& command, std::uint64_t value = 0);
+  void begin_operation(active_command& command);
+  /// All of it is posted: replies at once if nothing is left to wait for.
+  bool all_posted(active_command& command);
+  /// The remote piece that a place is in; null, and asked for, if it is not known.
+  const exposed_memory::piece* piece_of(int pe, int lane, symmetric_place place);
+  /// The local side of a transfer of up to `bytes`: where to, how much, and the chunk of staging.
+  struct local_side {
+    std::byte* address = nullptr;
+    std::size_t bytes = 0;
+    int chunk = -1;
+  };
+  [[nodiscard]] std::optional<local_side> local_side_of(std::uint64_t address, std::size_t bytes);
+  [[nodiscard]] bool fence_allows(int pe, int lane_index);
+  [[nodiscard]] bool check_place(const active_command& command, symmetric_place place,
+                                 std::size_t bytes);
+  [[nodiscard]] bool is_quiet(int pe, int lane_index, lane_state& lane);
+  void touch(int pe, int lane_index);
+
+  // Frames (frames.cpp)
+  lane_state& lane(int pe, int index);
+  /// Room for a record in the lane's open frame; null: not now.
+  std::byte* append(int pe, int lane_index, record_header header);
+  bool append(int pe, int lane_index, const record_header& header, std::span<const std::byte> data);
+  /// As append, kept and sent later if it cannot be now.
+  void append_or_keep(int pe, int lane_index, const record_header& header,
+                      std::span<const std::byte> data);
+  bool open_frame(int pe, int lane_index);
+  void send_open_frame(int pe, int lane_index);
+  void send_open_frames();
+  bool send_late();
+  void acknowledge(int pe, int lane_index);
+  [[nodiscard]] bool writes_allow_frame(const lane_state& lane) const;
+  void ask_for_acknowledgement(int pe, int lane_index);
+
+  // Receiving (records.cpp)
+  bool take_frame(std::span<const std::byte> frame);
+  void take_held(int from, int lane_index);
+  void carry_out_record(int from, int lane_index, const record_header& header,
+                        std::span<const std::byte> data);
+  void scatter(int from, const record_header& header, std::span<const std::byte> data);
+  void gather(int from, int lane_index, const record_header& header);
+  void tell_piece(int from, int lane_index, const record_header& header);
+  void learn_piece(int from, const record_header& header, std::span<const std::byte> data);
+  void take_gathered(const record_header& header, std::span<const std::byte> data);
+  void finish_part(std::uint64_t operation);
+  void complain(int from, const std::string& what);
+
+  const options options_;
+  transport& network_;
+  const transport::traits& about_;
+  const failure_callback on_failure_;
+  const bool tracks_writes_;  ///< each write's completion is waited for
+  exposed_memory memory_;
+  std::vector<keyed_piece> keyed_;
+  std::vector<std::unique_ptr<peer_state>> peers_;
+  token_table<operation> operations_;
+  token_table<part> parts_;
+  staging_pool staging_;
+  struct lane_name {
+    int pe;
+    int lane;
+  };
+  std::vector<lane_name> open_frames_;
+  std::vector<std::vector<int>> dirty_;  ///< by lane: peers since the last quiet
+  std::deque<late_record> late_records_;
+  std::deque<lane_name> late_acks_;
+  bool happened_ = false;
+};
+
+}  // namespace heddle

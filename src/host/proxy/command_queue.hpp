@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <heddle/device/command_queue.hpp>
+#include <memory>
+
+#include "host/proxy/command_engine.hpp"
+
+namespace heddle {
+
+/// The proxy's end of one queue: see <heddle/device/command_queue.hpp>.
+class command_queue final : public command_engine::producer {
+ public:
+  /// What producers and the proxy share, all zero at the start.
+  struct shared_words {
+    command ring[command_queue_ref::slots];
+    command_reply replies[command_queue_ref::slots];
+    alignas(2 * cache_line) std::uint64_t consumed;
+  };
+
+  command_queue(shared_words& shared, int lane) : shared_(shared), lane_(lane) {}
+
+  /// Hands up to `most` commands to the engine, in order, as far as it takes them. True if there
+  /// was one.
+  bool consume(command_engine& engine, int most);
+  /// Whether a command is there that has not been handed over whole.
+  [[nodiscard]] bool has_command() const {
+    return is_active_ ||
+           load(&shared_.ring[next_ % command_queue_ref::slots].turn, acquire) == next_ + 1;
+  }
+
+  void reply(std::uint64_t index, std::uint64_t value) override;
+
+ private:
+  bool fetch();
+  /// Gives slots back to the producers: in order, those whose replies have been taken.
+  void give_back();
+
+  shared_words& shared_;
+  const int lane_;
+  std::uint64_t next_ = 0;      ///< to be handed over
+  std::uint64_t given_back_ = 0;
+  bool is_active_ = false;
+  command_engine::active_command active_;
+};
+
+}  // namespace heddle

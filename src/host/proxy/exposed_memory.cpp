@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/proxy/exposed_memory.hpp"
+
+#include <cstring>
+
+namespace heddle {
+
+namespace {
+
+symmetric_place place_at(int region, std::uint64_t offset) {
+  return offset | static_cast<std::uint64_t>(region) << place_region_shift;
+}
+
+template <class Word>
+std::uint64_t apply(Word* word, atomic_op op, std::uint64_t value, std::uint64_t compare) {
+  atomic_ref<Word> target(*word);
+  const auto operand = static_cast<Word>(value);
+  switch (op) {
+    case atomic_op::fetch:
+      return target.load(acquire);
+    case atomic_op::swap:
+      return target.exchange(operand, acq_rel);
+    case atomic_op::add:
+      return target.fetch_add(operand, acq_rel);
+    case atomic_op::bit_and:
+      return target.fetch_and(operand, acq_rel);
+    case atomic_op::bit_or:
+      return target.fetch_or(operand, acq_rel);
+    case atomic_op::bit_xor:
+      return target.fetch_xor(operand, acq_rel);
+    case atomic_op::compare_swap: {
+      auto expected = static_cast<Word>(compare);
+      target.compare_exchange_strong(expected, operand, acq_rel, acquire);
+      return expected;
+    }
+  }
+  return 0;
+}
+
+bool is_word(const void* at, std::size_t bytes) {
+  return (bytes == 8 || bytes == 4) && reinterpret_cast<std::uintptr_t>(at) % bytes == 0;
+}
+
+}  // namespace
+
+void exposed_memory::add(int region, std::uint64_t offset, std::byte* start, std::size_t size) {
+  // What goes on where another piece ends makes that longer.
+  for (auto& [first, piece] : pieces_)
+    if (piece.region == region && piece.offset + piece.size == offset &&
+        piece.start + piece.size == start) {
+      piece.size += size;
+      return;
+    }
+  pieces_[place_at(region, offset)] = {region, offset, size, start};
+}
+
+const exposed_memory::piece* exposed_memory::find(symmetric_place place) const {
+  const auto above = pieces_.upper_bound(place);
+  if (above == pieces_.begin()) return nullptr;
+  const auto& [first, found] = *std::prev(above);
+  return place - first < found.size ? &found : nullptr;
+}
+
+std::byte* exposed_memory::resolve(symmetric_place place, std::size_t bytes) const {
+  const piece* found = find(place);
+  if (!found) return nullptr;
+  const std::uint64_t within = offset_of(place) - found->offset;
+  return bytes <= found->size - within ? found->start + within : nullptr;
+}
+
+bool exposed_memory::holds(const void* start, std::size_t bytes) const {
+  const auto* at = static_cast<const std::byte*>(start);
+  for (const auto& [first, piece] : pieces_)
+    if (at >= piece.start && at < piece.start + piece.size)
+      return bytes <= static_cast<std::size_t>(piece.start + piece.size - at);
+  return false;
+}
+
+void exposed_memory::write(int region, void* to, const void* from, std::size_t bytes) const {
+  if (bytes == 0) return;
+  if (!on_host(region)) return device_->copy(to, from, bytes);
+  // A word may be a flag, which is seen whole, after what came before it.
+  std::uint64_t word = 0;
+  if (is_word(to, bytes)) std::memcpy(&word, from, bytes);
+  if (is_word(to, 8) && bytes == 8) return store(static_cast<std::uint64_t*>(to), word, release);
+  if (is_word(to, 4) && bytes == 4)
+    return store(static_cast<std::uint32_t*>(to), static_cast<std::uint32_t>(word), release);
+  std::memcpy(to, from, bytes);
+}
+
+void exposed_memory::read(int region, void* to, const void* from, std::size_t bytes) const {
+  if (bytes == 0) return;
+  if (!on_host(region)) return device_->copy(to, from, bytes);
+  if (bytes == 8 && is_word(from, 8)) {
+    const auto word = load(static_cast<const std::uint64_t*>(from), relaxed);
+    std::memcpy(to, &word, sizeof word);
+  } else if (bytes == 4 && is_word(from, 4)) {
+    const auto word = load(static_cast<const std::uint32_t*>(from), relaxed);
+    std::memcpy(to, &word, sizeof word);
+  } else {
+    std::memcpy(to, from, bytes);
+  }
+}
+
+std::uint64_t exposed_memory::atomic(int region, void* word, std::size_t bytes, atomic_op op,
+                                     std::uint64_t value, std::uint64_t compare) const {
+  if (!on_host(region)) return device_->atomic(word, bytes, op, value, compare);
+  return bytes == 8 ? apply(static_cast<std::uint64_t*>(word), op, value, compare)
+                    : apply(static_cast<std::uint32_t*>(word), op, value, compare);
+}
+
+}  // namespace heddle

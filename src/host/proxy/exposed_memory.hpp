@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <heddle/device/command_queue.hpp>
+#include <map>
+
+namespace heddle {
+
+constexpr int region_of(symmetric_place place) {
+  return static_cast<int>(place >> place_region_shift);
+}
+constexpr std::uint64_t offset_of(symmetric_place place) {
+  return place & ((std::uint64_t{1} << place_region_shift) - 1);
+}
+
+/// How the proxy reads and writes memory of this PE's device, where a processor cannot.
+class device_memory {
+ public:
+  virtual ~device_memory() = default;
+  /// Any memory of the process or its device; complete on return.
+  virtual void copy(void* to, const void* from, std::size_t bytes) const = 0;
+  /// On a word of 4 or 8 bytes; what was there.
+  virtual std::uint64_t atomic(void* word, std::size_t bytes, atomic_op op, std::uint64_t value,
+                               std::uint64_t compare) const = 0;
+};
+
+/// The memory of this PE that others may reach through the network: pieces of its regions. Every
+/// place that a peer names is looked up here before it is touched.
+class exposed_memory {
+ public:
+  /// More than any process has addresses for.
+  static constexpr std::uint64_t most_bytes = std::uint64_t{1} << 48;
+
+  /// `device` reaches region 0 and local buffers, if host threads do not; else null.
+  explicit exposed_memory(const device_memory* device) : device_(device) {}
+
+  void add(int region, std::uint64_t offset, std::byte* start, std::size_t size);
+
+  struct piece {
+    int region;
+    std::uint64_t offset;
+    std::size_t size;
+    std::byte* start;
+  };
+  /// The piece with that place in it; null if there is none.
+  [[nodiscard]] const piece* find(symmetric_place place) const;
+  /// The address of `bytes` at a place; null unless all of them are exposed.
+  [[nodiscard]] std::byte* resolve(symmetric_place place, std::size_t bytes) const;
+  /// Whether all of that is memory of a piece.
+  [[nodiscard]] bool holds(const void* start, std::size_t bytes) const;
+  /// Whether host threads load and store that region.
+  [[nodiscard]] bool on_host(int region) const { return !device_ || region != 0; }
+
+  /// Between memory of that region, or any local buffer (region 0), and the host's.
+  void write(int region, void* to, const void* from, std::size_t bytes) const;
+  void read(int region, void* to, const void* from, std::size_t bytes) const;
+  /// As one step, for every processor that sees the word; release.
+  std::uint64_t atomic(int region, void* word, std::size_t bytes, atomic_op op, std::uint64_t value,
+                       std::uint64_t compare) const;
+
+ private:
+  const device_memory* device_;
+  std::map<symmetric_place, piece> pieces_;  ///< by their first place
+};
+
+}  // namespace heddle

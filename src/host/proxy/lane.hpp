@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+namespace heddle {
+
+/// What has been posted and is not yet known to be done, in the order of posting.
+class posted_writes {
+ public:
+  std::uint32_t post() {
+    done_.push_back(false);
+    return base_ + static_cast<std::uint32_t>(done_.size());
+  }
+  /// `number`: what post() gave.
+  void complete(std::uint32_t number) {
+    done_[number - base_ - 1] = true;
+    while (!done_.empty() && done_.front()) {
+      done_.pop_front();
+      ++base_;
+    }
+  }
+  [[nodiscard]] std::uint32_t posted() const {
+    return base_ + static_cast<std::uint32_t>(done_.size());
+  }
+  /// All up to this number are done.
+  [[nodiscard]] std::uint32_t done() const { return base_; }
+
+ private:
+  std::uint32_t base_ = 0;
+  std::deque<bool> done_;
+};
+
+/// The writes of a peer that have arrived, which may overtake each other (message_order::counted).
+class arrived_writes {
+ public:
+  static constexpr std::uint32_t window = 2048;  ///< a sender is never further ahead
+
+  /// `number`: the lower bits of the write's number, from 1.
+  void arrive(std::uint32_t number) {
+    const std::uint32_t ahead = (number - prefix_ - 1) % (2 * window);
+    if (ahead >= window) return;
+    early_[(prefix_ + ahead) % window] = true;
+    while (early_[prefix_ % window]) {
+      early_[prefix_ % window] = false;
+      ++prefix_;
+    }
+  }
+  [[nodiscard]] std::uint32_t prefix() const { return prefix_; }
+
+ private:
+  std::uint32_t prefix_ = 0;
+  std::array<bool, window> early_{};
+};
+
+/// One lane to one peer, both directions.
+///
+/// Frames are numbered and acknowledged, some at a time; a sender has at most `window` that are not,
+/// so that no receiver is flooded. An acknowledgement says that the records have been carried out.
+struct lane_state {
+  static constexpr std::uint32_t window = 64;
+
+  // As sender.
+  std::span<std::byte> open{};  ///< the frame that is being filled; empty: none
+  std::size_t used = 0;
+  bool open_wants_acknowledgement = false;
+  std::uint32_t open_after = 0;  ///< the lane's writes before the frame's last record
+  std::uint32_t frames_sent = 0;
+  std::uint32_t frames_acknowledged = 0;
+  std::uint32_t acknowledgement_asked = 0;  ///< the last frame that asked for one
+  posted_writes writes;                     ///< with completions, where those are waited for
+  std::uint32_t writes_sent = 0;            ///< all
+  std::uint32_t writes_flushed = 0;         ///< before the last frame that was sent
+  std::uint32_t writes_acknowledged = 0;
+  std::array<std::uint32_t, window> writes_before{};  ///< a frame, by its number
+  std::uint32_t reads_outstanding = 0;      ///< and atomics of the network
+  std::uint32_t fence_frames = 0;  ///< frames that a write waits for: those before the last fence
+  std::uint32_t fence_writes = 0;
+  bool is_dirty = false;  ///< in its context's list
+
+  // As receiver.
+  std::uint32_t frames_handled = 0;
+  std::uint32_t frames_told = 0;  ///< of those the sender knows
+  bool acknowledgement_due = false;
+  arrived_writes arrived;
+  std::deque<std::vector<std::byte>> held;  ///< frames that came before their writes or each other
+
+  [[nodiscard]] std::uint32_t frames_in_flight() const { return frames_sent - frames_acknowledged; }
+};
+
+}  // namespace heddle

@@ -1,0 +1,218 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/proxy/proxy.hpp"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <heddle/device/backoff.hpp>
+
+#include "support/log.hpp"
+#include "support/throw_error.hpp"
+
+namespace heddle {
+
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::nanoseconds;
+using clock = std::chrono::steady_clock;
+
+constexpr int commands_at_a_time = 64;
+/// How long the proxy's thread looks on after something has happened.
+constexpr microseconds watchful{20};
+/// While others drive, it looks whether they still do.
+constexpr microseconds tick{200};
+/// Between looks at what gives no event: soon after something has happened, and after a while.
+constexpr microseconds short_nap{50};
+constexpr microseconds long_nap{1000};
+
+}  // namespace
+
+proxy::proxy(std::unique_ptr<transport> network, const options& options)
+    : network_(std::move(network)),
+      looks_by_itself_(options.looks_by_itself),
+      engine_(options.engine, *network_,
+              [this](int pe, const std::string& reason) {
+                failures_.push_back({pe, reason});
+              }),
+      on_failure_(options.on_failure),
+      doorbell_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+  if (!doorbell_) throw_system_error(errno, "making the proxy's doorbell (eventfd)");
+  add_queues(options, true, host_ref_);
+  if (looks_by_itself_)
+    add_queues(options, false, kernel_ref_);
+  else
+    kernel_ref_ = host_ref_;
+  // The program's signals are for its own threads.
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread_ = std::thread([this] { run(); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+proxy::~proxy() {
+  ends_.store(true);
+  ring();
+  thread_.join();
+}
+
+void proxy::add_queues(const options& options, bool for_host, proxy_ref& ref) {
+  const auto host_memory = [](std::size_t bytes) {
+    return std::shared_ptr<void>(
+        [&] {
+          void* memory = std::aligned_alloc(4096, round_up(bytes, 4096));
+          if (!memory)
+            throw_error(HEDDLE_ERROR_OUT_OF_MEMORY, "{} bytes for a proxy's queue", bytes);
+          std::memset(memory, 0, bytes);
+          return memory;
+        }(),
+        std::free);
+  };
+  ref.contexts = options.contexts;
+  ref.help = [](void* self) { static_cast<proxy*>(self)->help(); };
+  ref.proxy = this;
+  std::copy(std::begin(options.regions), std::end(options.regions), ref.regions);
+  for (int i = 0; i < options.contexts; ++i) {
+    queue_memory& made = queues_.emplace_back();
+    constexpr std::size_t shared_bytes = sizeof(command_queue::shared_words);
+    constexpr std::size_t head_bytes = sizeof(command_queue_ref::head_words);
+    made.shared = for_host ? host_memory(shared_bytes) : options.make_shared_memory(shared_bytes);
+    made.head = for_host ? host_memory(head_bytes) : options.make_device_memory(head_bytes);
+    auto& words = *static_cast<command_queue::shared_words*>(made.shared.get());
+    made.queue = std::make_unique<command_queue>(words, i);
+    ref.queues[i] = {static_cast<command_queue_ref::head_words*>(made.head.get()), &words.consumed,
+                     words.ring, words.replies};
+  }
+}
+
+bool proxy::drive() {
+  bool moved = false;
+  for (auto& memory : queues_) moved |= memory.queue->consume(engine_, commands_at_a_time);
+  moved |= engine_.progress();
+  for (const auto& lost : failures_)
+    if (lost.pe >= 0) engine_.drop_peer(lost.pe);  // again for those not told yet: no harm
+  return moved;
+}
+
+void proxy::unlock_and_tell() {
+  // Who is told may help, and come here again: that is told after it.
+  static thread_local bool is_telling = false;
+  const auto failures = is_telling ? std::vector<failure>() : std::exchange(failures_, {});
+  driving_.unlock();
+  if (failures.empty()) return;
+  is_telling = true;
+  for (const auto& lost : failures) on_failure_(lost.pe, lost.reason);
+  is_telling = false;
+}
+
+void proxy::help() {
+  helped_.fetch_add(1, std::memory_order_relaxed);
+  if (is_asleep_.load(std::memory_order_relaxed)) ring();
+  if (!driving_.try_lock()) {
+    // Whoever drives looks again after this; or has gone by now.
+    missed_.store(true);
+    if (!driving_.try_lock()) return;
+  }
+  missed_.store(false);
+  drive();
+  unlock_and_tell();
+  if (missed_.exchange(false) && driving_.try_lock()) {
+    drive();
+    unlock_and_tell();
+  }
+}
+
+void proxy::add_memory(int region, std::uint64_t offset, std::byte* start, std::size_t size) {
+  std::lock_guard lock(driving_);
+  engine_.add_memory(region, offset, start, size);
+}
+
+void proxy::expose(int region, std::uint64_t offset, std::byte* start, std::size_t size) {
+  std::lock_guard lock(driving_);
+  engine_.expose(region, offset, start, size);
+}
+
+void proxy::conceal(int region, std::uint64_t offset) {
+  std::lock_guard lock(driving_);
+  engine_.conceal(region, offset);
+}
+
+void proxy::drop_peer(int pe) {
+  std::lock_guard lock(driving_);
+  engine_.drop_peer(pe);
+}
+
+std::string proxy::describe(int pe) {
+  std::lock_guard lock(driving_);
+  return engine_.describe(pe);
+}
+
+void proxy::run() {
+  ::pthread_setname_np(::pthread_self(), "heddle-proxy");
+  ::prctl(PR_SET_TIMERSLACK, 1000ul, 0, 0, 0);
+  while (!ends_.load()) {
+    bool moved = false;
+    if (driving_.try_lock()) {
+      moved = drive();
+      unlock_and_tell();
+    }
+    const auto now = clock::now();
+    if (moved) moved_at_ = now;
+    const bool others_drive = helped_.load(std::memory_order_relaxed) != helped_before_;
+    if (!others_drive && now - moved_at_ < watchful) {
+      pause_processor();
+    } else {
+      sleep();
+    }
+  }
+}
+
+void proxy::sleep() {
+  const auto helped = helped_.load(std::memory_order_relaxed);
+  if (helped != std::exchange(helped_before_, helped)) return wait(false, tick);
+  const bool recent = clock::now() - moved_at_ < std::chrono::milliseconds(10);
+  bool gives_events = network_->wait_descriptor() >= 0 && !looks_by_itself_;
+  is_asleep_.store(true);
+  {
+    std::unique_lock lock(driving_, std::try_to_lock);
+    const bool has_commands = std::any_of(queues_.begin(), queues_.end(),
+                                          [](auto& each) { return each.queue->has_command(); });
+    if (!lock || missed_.exchange(false) || (gives_events && !network_->may_wait())) {
+      is_asleep_.store(false);
+      return;
+    }
+    // What could not be posted is tried again, for which there may be no event.
+    gives_events &= !has_commands && !engine_.has_backlog();
+  }
+  wait(true, gives_events ? nanoseconds(std::chrono::seconds(1)) : (recent ? short_nap : long_nap));
+  is_asleep_.store(false);
+}
+
+void proxy::wait(bool also_network, nanoseconds most) {
+  std::array<pollfd, 2> watched = {pollfd{doorbell_.get(), POLLIN, 0},
+                                   pollfd{network_->wait_descriptor(), POLLIN, 0}};
+  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(most);
+  const timespec time = {whole.count(), (most - whole).count()};
+  const bool network = also_network && watched[1].fd >= 0;
+  if (::ppoll(watched.data(), network ? 2 : 1, &time, nullptr) > 0 && watched[0].revents) {
+    std::uint64_t rings = 0;
+    (void)!::read(doorbell_.get(), &rings, sizeof rings);
+  }
+}
+
+void proxy::ring() {
+  is_asleep_.store(false);
+  const std::uint64_t one = 1;
+  (void)!::write(doorbell_.get(), &one, sizeof one);
+}
+
+}  // namespace heddle

@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// The command engine as receiver: what other proxies ask for, and what the network tells. Whoever
+// reaches this PE's address can send: nothing in a frame is believed before it was checked.
+
+#include <algorithm>
+
+#include "host/proxy/command_engine.hpp"
+#include "support/log.hpp"
+#include "support/throw_error.hpp"
+
+namespace heddle {
+
+void command_engine::on_message(std::span<const std::byte> message) {
+  frame_header header;
+  if (message.size() < sizeof header) return;
+  std::memcpy(&header, message.data(), sizeof header);
+  if (header.job != options_.job || header.from >= peers_.size() ||
+      header.lane >= static_cast<std::uint32_t>(options_.lanes)) {
+    log::warn(log::subsystem::transport, "a message of {} bytes from a stranger was dropped",
+              message.size());
+    return;
+  }
+  const int from = static_cast<int>(header.from);
+  const int index = static_cast<int>(header.lane);
+  lane_state& state = lane(from, index);
+  if (peers_[header.from]->is_lost) return;
+  if (static_cast<std::int32_t>(header.acknowledged - state.frames_acknowledged) > 0 &&
+      static_cast<std::int32_t>(state.frames_sent - header.acknowledged) >= 0) {
+    state.frames_acknowledged = header.acknowledged;
+    state.writes_acknowledged = state.writes_before[header.acknowledged % lane_state::window];
+  }
+  happened_ = true;
+  if (header.sequence == 0) return;
+  if (!take_frame(message)) {
+    state.held.emplace_back(message.begin(), message.end());
+    return;
+  }
+  take_held(from, index);
+}
+
+/// False if it is not its turn yet.
+bool command_engine::take_frame(std::span<const std::byte> frame) {
+  frame_header header;
+  std::memcpy(&header, frame.data(), sizeof header);
+  const int from = static_cast<int>(header.from);
+  const int index = static_cast<int>(header.lane);
+  lane_state& state = lane(from, index);
+  if (header.sequence != state.frames_handled + 1)
+    return static_cast<std::int32_t>(header.sequence - state.frames_handled) <= 0;  // a duplicate
+  if (about_.order == transport::message_order::counted &&
+      static_cast<std::int32_t>(state.arrived.prefix() - header.after_writes) < 0)
+    return false;
+  frame_reader reader(frame.subspan(sizeof header));
+  record_header record;
+  std::span<const std::byte> data;
+  while (reader.next(record, data)) carry_out_record(from, index, record, data);
+  if (!reader.empty()) complain(from, "a frame that ends within a record");
+  ++state.frames_handled;
+  if (header.wants_acknowledgement ||
+      state.frames_handled - state.frames_told >= lane_state::window / 4)
+    acknowledge(from, index);
+  return true;
+}
+
+void command_engine::take_held(int from, int index) {
+  lane_state& state = lane(from, index);
+  for (bool again = true; again;) {
+    again = false;
+    for (std::size_t i = 0; i < state.held.size() && !again; ++i)
+      if (take_frame(state.held[i])) {
+        state.held.erase(state.held.begin() + static_cast<std::ptrdiff_t>(i));
+        again = true;
+      }
+  }
+}
+
+void command_engine::on_write(std::uint32_t immediate) {
+  const std::uint32_t from = immediate >> 16;
+  const std::uint32_t index = immediate >> 12 & 0xf;
+  if (from >= peers_.size() || index >= static_cast<std::uint32_t>(options_.lanes)) return;
+  lane_state& state = lane(static_cast<int>(from), static_cast<int>(index));
+  state.arrived.arrive(immediate & 0xfff);
+  take_held(static_cast<int>(from), static_cast<int>(index));
+  happened_ = true;
+}
+
+void command_engine::on_complete(std::uint64_t token, std::uint64_t value) {
+  const part* found = parts_.find(token);
+  if (!found) return;
+  const part done = *found;
+  parts_.remove(token);
+  lane_state& state = lane(done.pe, done.lane);
+  if (done.is_write) {
+    if (tracks_writes_) state.writes.complete(done.number);
+  } else {
+    --state.reads_outstanding;
+    if (done.chunk >= 0) memory_.write(0, done.local, staging_.at(done.chunk), done.bytes);
+    if (operation* what = operations_.find(done.operation)) what->value = value;
+  }
+  if (done.chunk >= 0) staging_.give_back(done.chunk);
+  finish_part(done.operation);
+  happened_ = true;
+}
+
+void command_engine::on_failure(int pe, const std::string& reason) { on_failure_(pe, reason); }
+
+void command_engine::complain(int from, const std::string& what) {
+  on_failure_(from, fmt::format("PE {} ({}) has sent {}; do all PEs run the same heddle?", from,
+                                network_.describe(from), what));
+}
+
+void command_engine::carry_out_record(int from, int lane_index, const record_header& header,
+                                      std::span<const std::byte> data) {
+  const auto place = header.field[0];
+  const auto update = [&](symmetric_place where, std::uint64_t value) {
+    void* word = memory_.resolve(where, sizeof(signal));
+    if (!word || reinterpret_cast<std::uintptr_t>(word) % sizeof(signal) != 0)
+      return complain(from, fmt::format("a signal to offset {:#x}", offset_of(where)));
+    const auto op =
+        header.op == static_cast<std::uint8_t>(signal_op::add) ? atomic_op::add : atomic_op::swap;
+    (void)memory_.atomic(region_of(where), word, sizeof(signal), op, value, 0);
+  };
+  switch (header.kind) {
+    case record_kind::put: {
+      void* to = memory_.resolve(place, data.size());
+      if (!to && !data.empty())
+        return complain(from, fmt::format("{} bytes to offset {:#x} of region {}", data.size(),
+                                          offset_of(place), region_of(place)));
+      memory_.write(region_of(place), to, data.data(), data.size());
+      if (header.has_signal) update(header.field[1], header.field[2]);
+      return;
+    }
+    case record_kind::signal:
+      return update(place, header.field[1]);
+    case record_kind::atomic: {
+      void* word = memory_.resolve(place, header.unit);
+      if (!word || (header.unit != 4 && header.unit != 8) || header.op > 6 ||
+          reinterpret_cast<std::uintptr_t>(word) % header.unit != 0)
+        return complain(from, fmt::format("an atomic on offset {:#x}", offset_of(place)));
+      record_header answer{};
+      answer.kind = record_kind::reply;
+      answer.field[0] = header.field[3];
+      answer.field[1] =
+          memory_.atomic(region_of(place), word, header.unit, static_cast<atomic_op>(header.op),
+                         header.field[1], header.field[2]);
+      if (header.field[3] != 0) append_or_keep(from, lane_index, answer, {});
+      return;
+    }
+    case record_kind::abort: {
+      void* word = memory_.resolve(place, sizeof(std::uint64_t));
+      if (word)
+        (void)memory_.atomic(region_of(place), word, sizeof(std::uint64_t), atomic_op::compare_swap,
+                             header.field[1], 0);
+      return;
+    }
+    case record_kind::scatter:
+      return scatter(from, header, data);
+    case record_kind::gather:
+      return gather(from, lane_index, header);
+    case record_kind::reply:
+      if (operation* what = operations_.find(header.field[0])) what->value = header.field[1];
+      return finish_part(header.field[0]);
+    case record_kind::data_reply:
+      return take_gathered(header, data);
+    case record_kind::piece_wanted:
+      return tell_piece(from, lane_index, header);
+    case record_kind::piece:
+      return learn_piece(from, header, data);
+  }
+  complain(from, fmt::format("a record of kind {}", static_cast<int>(header.kind)));
+}
+
+void command_engine::scatter(int from, const record_header& header,
+                             std::span<const std::byte> data) {
+  const std::uint64_t stride = header.field[1];
+  const std::uint64_t unit = header.field[2];
+  if (unit == 0 || unit > data.size()) return complain(from, "elements of no size");
+  const std::uint64_t n = data.size() / unit;
+  std::byte* to = stride > exposed_memory::most_bytes / n
+                      ? nullptr
+                      : memory_.resolve(header.field[0], (n - 1) * stride + unit);
+  if (!to)
+    return complain(from,
+                    fmt::format("{} elements to offset {:#x}", n, offset_of(header.field[0])));
+  for (std::uint64_t i = 0; i < n; ++i)
+    memory_.write(region_of(header.field[0]), to + i * stride, data.data() + i * unit, unit);
+}
+
+void command_engine::gather(int from, int lane_index, const record_header& header) {
+  const std::uint64_t stride = header.field[1];
+  const auto [unit, n, first] = gather_shape::unpack(header.field[3]);
+  const std::size_t bytes = n * unit;
+  std::byte* source = n == 0 || stride > exposed_memory::most_bytes / n
+                          ? nullptr
+                          : memory_.resolve(header.field[0], (n - 1) * stride + unit);
+  if (!source || sizeof(frame_header) + record_bytes(bytes) > about_.most_message_bytes)
+    return complain(from, fmt::format("a read of {} elements of {} bytes at offset {:#x}", n, unit,
+                                      offset_of(header.field[0])));
+  record_header answer{};
+  answer.kind = record_kind::data_reply;
+  answer.data_bytes = static_cast<std::uint32_t>(bytes);
+  answer.field[0] = header.field[2];
+  answer.field[1] = first;
+  answer.field[2] = unit;
+  std::vector<std::byte> data(bytes);
+  for (std::uint64_t i = 0; i < n; ++i)
+    memory_.read(region_of(header.field[0]), data.data() + i * unit, source + i * stride, unit);
+  append_or_keep(from, lane_index, answer, data);
+}
+
+void command_engine::take_gathered(const record_header& header, std::span<const std::byte> data) {
+  operation* what = operations_.find(header.field[0]);
+  const std::uint64_t unit = header.field[2];
+  if (!what || unit == 0) return;
+  if (!what->local) {
+    std::memcpy(&what->value, data.data(), std::min(data.size(), sizeof what->value));
+  } else {
+    for (std::uint64_t i = 0; (i + 1) * unit <= data.size(); ++i)
+      memory_.write(0, what->local + (header.field[1] + i) * what->stride, data.data() + i * unit,
+                    unit);
+  }
+  finish_part(header.field[0]);
+}
+
+void command_engine::tell_piece(int from, int lane_index, const record_header& header) {
+  const auto place = header.field[0];
+  record_header answer{};
+  answer.kind = record_kind::piece;
+  answer.field[0] = place;
+  std::span<const std::byte> key;
+  for (const auto& piece : keyed_)
+    if (piece.region == region_of(place) && offset_of(place) >= piece.offset &&
+        offset_of(place) - piece.offset < piece.size) {
+      answer.field[1] = piece.offset;
+      answer.field[2] = piece.size;
+      key = piece.key;
+    }
+  answer.data_bytes = static_cast<std::uint32_t>(key.size());
+  append_or_keep(from, lane_index, answer, key);
+}
+
+void command_engine::learn_piece(int from, const record_header& header,
+                                 std::span<const std::byte> data) {
+  peer_state& peer = *peers_[static_cast<std::size_t>(from)];
+  const auto place = header.field[0];
+  if (peer.asked == place) peer.asked = ~symmetric_place{0};
+  if (header.field[2] == 0) return;  // not yet: whoever waits for it asks again
+  network_.add_remote(from, region_of(place), header.field[1], header.field[2], data);
+  peer.pieces.push_back({region_of(place), header.field[1], header.field[2], nullptr});
+}
+
+std::string command_engine::describe(int pe) const {
+  const auto& peer = peers_[static_cast<std::size_t>(pe)];
+  std::uint32_t frames = 0;
+  for (int i = 0; peer && i < options_.lanes; ++i)
+    frames += peer->lanes[static_cast<std::size_t>(i)].frames_in_flight();
+  return fmt::format("reached by {} at {}{}", about_.name, network_.describe(pe),
+                     frames > 0 ? fmt::format(", {} messages to it not acknowledged", frames) : "");
+}
+
+}  // namespace heddle
