@@ -85,6 +85,7 @@ std::unique_ptr<pe_network> pe_network::join(const parts& parts, failure_callbac
             choice.network->about().name);
   std::unique_ptr<pe_network> joined(
       new pe_network(parts, std::move(choice.network), std::move(on_failure)));
+  bootstrap.barrier(until);  // nobody is sent anything before its memory is known here
   return joined;
 }
 

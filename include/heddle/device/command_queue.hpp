@@ -14,7 +14,8 @@
 ///     write payload, then the command                     reply of next: value, then
 ///     turn = index + 1 (release)  --------------------->    stamp = next + 1 (release)
 ///     wait: reply's stamp == index + 1  <---------------
-///     taken = index + 1 (release)  -------------------->  consumed = next + k (release), once taken
+///     taken = index + 1 (release)  -------------------->  consumed = next + k (release), once
+///     taken
 ///
 /// A slot is one cache line. A command that carries data has it in the slots behind its own; their
 /// words `turn` hold data too, and the proxy makes them 0 before it gives them back, so that no
@@ -54,13 +55,14 @@ struct alignas(cache_line) command {
   enum flag : uint8_t {
     wants_reply = 1,  ///< the producer waits: for a put until its source may be reused
     has_payload = 2,  ///< the data is in the slots behind
-    has_signal = 4
+    has_signal = 4,
+    unheeded = 8  ///< quiet and fence are not about it: heddle's own, answered in another way
   };
   static constexpr size_t most_unit = 128;  ///< bytes of an element of iput and iget
 
   uint64_t turn;
   command_kind kind;
-  uint8_t op;    ///< signal_op or atomic_op
+  uint8_t op;  ///< signal_op or atomic_op
   uint8_t flags;
   uint8_t unit;  ///< bytes of a word or element
   int32_t pe;    ///< of the world

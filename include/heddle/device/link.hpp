@@ -278,8 +278,7 @@ class link_set {
         if (end.peers)
           store(&end.peers->steps[which].credit, end.step + 1, release);
         else
-          team_.update_signal(thread_group{}, &end.there->steps[which].credit, end.step + 1,
-                              signal_op::set, end.peer);
+          team_.tell(&end.there->steps[which].credit, end.step + 1, end.peer);
       }
     }
     for (int i = 0; i < sending_; ++i) ++send_[i].step;
@@ -288,9 +287,8 @@ class link_set {
 
   HEDDLE_FN void send_outgoing(const link_end& end, size_t n) {
     if constexpr (is_simple)
-      team_.put_signal_nbi(thread_group{}, end.there->simple[slot_of(end)],
-                           end.mine->outgoing[slot_of(end)], n * sizeof(T),
-                           &end.there->steps[which].tail, end.step + 1, signal_op::set, end.peer);
+      team_.send(end.there->simple[slot_of(end)], end.mine->outgoing[slot_of(end)], n * sizeof(T),
+                 &end.there->steps[which].tail, end.step + 1, end.peer);
   }
 
   G group_;

@@ -180,6 +180,13 @@ class team_ref {
   template <class Look>
   HEDDLE_HOT HEDDLE_FN wait_status wait_by_thread(Look look, const void* word, cmp how,
                                                   uint64_t expected, operation op, int peer) const;
+  /// Stores a word at `pe`, after what this group has put there (release). Not what quiet is about:
+  /// the peer answers.
+  HEDDLE_FN void tell(uint64_t* word, uint64_t value, int pe) const;
+  /// Copies to a remote PE and then stores a word there, in the same way, by one thread. src may be
+  /// reused when the peer has answered.
+  HEDDLE_FN void send(byte* dst, const byte* src, size_t bytes, uint64_t* word, uint64_t value,
+                      int pe) const;
   /// The collectives' part of the heap: see <heddle/device/coll/scratch.hpp>.
   HEDDLE_FN byte* scratch() const { return scratch_; }
   HEDDLE_FN byte* heap() const { return heap_; }
@@ -225,8 +232,6 @@ class team_ref {
                                                 bool abort_on_timeout) const;
   HEDDLE_FN void give_up(wait_record what) const;
   HEDDLE_FN uint64_t heap_offset(const void* address) const;
-  /// Stores a word at `pe`, after what this group has put there (release).
-  HEDDLE_FN void tell(uint64_t* word, uint64_t value, int pe) const;
   /// Lets a waiting host thread do the proxy's work.
   HEDDLE_FN void help() const;
 
@@ -237,7 +242,8 @@ class team_ref {
                                           uint64_t* value = nullptr) const;
   HEDDLE_APART HEDDLE_FN void remote_put(const void* dst, const void* src, size_t bytes, int pe,
                                          bool blocking, const signal* signal_word = nullptr,
-                                         uint64_t value = 0, signal_op op = signal_op::set) const;
+                                         uint64_t value = 0, signal_op op = signal_op::set,
+                                         uint8_t flags = 0) const;
   HEDDLE_APART HEDDLE_FN void remote_get(void* dst, const void* src, size_t bytes, int pe,
                                          bool blocking) const;
   template <class T>
@@ -247,7 +253,7 @@ class team_ref {
                                              const void* local, size_t there, size_t here,
                                              size_t unit, size_t n, int pe) const;
   HEDDLE_APART HEDDLE_FN void remote_signal(const void* signal_word, uint64_t value, signal_op op,
-                                            int pe) const;
+                                            int pe, uint8_t flags = 0) const;
   HEDDLE_APART HEDDLE_FN uint64_t remote_atomic(const void* word, size_t bytes, atomic_op op,
                                                 uint64_t value, uint64_t compare, bool fetches,
                                                 int pe) const;

@@ -56,7 +56,13 @@ bool command_engine::carry_out(active_command& command) {
     reply(command);
     return true;
   }
-  switch (what.kind) {
+  if (!post(command)) return false;
+  if (what.pe >= 0 && !(what.flags & command::unheeded)) heed(what.pe, command.lane);
+  return true;
+}
+
+bool command_engine::post(active_command& command) {
+  switch (command.what.kind) {
     case command_kind::put:
       return put(command);
     case command_kind::get:
@@ -159,8 +165,11 @@ std::optional<command_engine::local_side> command_engine::local_side_of(std::uin
   return local_side{staging_.at(chunk), std::min(bytes, staging_pool::chunk_bytes), chunk};
 }
 
-void command_engine::touch(int pe, int lane_index) {
+/// What has been posted to that lane is what the next quiet is about.
+void command_engine::heed(int pe, int lane_index) {
   lane_state& state = lane(pe, lane_index);
+  state.heeded_frame = state.frames_sent + (state.open.empty() ? 0 : 1);
+  state.heeded_writes = state.writes_sent;
   if (state.is_dirty) return;
   state.is_dirty = true;
   dirty_[static_cast<std::size_t>(lane_index)].push_back(pe);
@@ -260,7 +269,6 @@ bool command_engine::put_by_writes(active_command& command) {
     if (wants_reply) ++operations_.find(command.operation)->parts;
     if (tracks_writes_) (void)state.writes.post();
     ++state.writes_sent;
-    touch(what.pe, command.lane);
     command.done += side->bytes;
   }
   if ((what.flags & command::has_signal) && !send_signal(command)) return false;
@@ -310,7 +318,6 @@ bool command_engine::get(active_command& command) {
     }
     ++operations_.find(command.operation)->parts;
     ++state.reads_outstanding;
-    touch(what.pe, command.lane);
     command.done += side->bytes;
   }
   return all_posted(command);
@@ -373,7 +380,6 @@ bool command_engine::atomic(active_command& command) {
   }
   ++operations_.find(command.operation)->parts;
   ++lane(what.pe, command.lane).reads_outstanding;
-  touch(what.pe, command.lane);
   return all_posted(command);
 }
 
@@ -439,23 +445,24 @@ bool command_engine::fence(const active_command& command) {
   for (const int pe : dirty_[static_cast<std::size_t>(command.lane)]) {
     if (peers_[static_cast<std::size_t>(pe)]->is_lost) continue;
     lane_state& state = lane(pe, command.lane);
+    // Writes that only a frame can count are before the next one.
     const bool uncounted = about_.order == transport::message_order::counted && !tracks_writes_ &&
                            state.writes_sent != state.writes_flushed;
-    state.fence_frames = state.frames_sent + (uncounted || !state.open.empty() ? 1 : 0);
-    state.fence_writes = state.writes.posted();
+    state.fence_frames =
+        uncounted && state.open.empty() ? state.frames_sent + 1 : state.heeded_frame;
+    state.fence_writes = state.heeded_writes;
   }
   return true;
 }
 
 bool command_engine::is_quiet(int pe, int lane_index, lane_state& state) {
   if (peers_[static_cast<std::size_t>(pe)]->is_lost) return true;
-  const bool unflushed = !tracks_writes_ && state.writes_sent != state.writes_flushed;
-  if (!state.open.empty() || state.frames_in_flight() > 0 || unflushed) {
-    ask_for_acknowledgement(pe, lane_index);
-    return false;
-  }
-  return state.reads_outstanding == 0 &&
-         (!tracks_writes_ || state.writes.done() == state.writes.posted());
+  const bool carried_out =
+      not_after(state.heeded_frame, state.frames_acknowledged) &&
+      (tracks_writes_ || not_after(state.heeded_writes, state.writes_acknowledged));
+  if (!carried_out) ask_for_acknowledgement(pe, lane_index);
+  return carried_out && state.reads_outstanding == 0 &&
+         (!tracks_writes_ || not_after(state.heeded_writes, state.writes.done()));
 }
 
 bool command_engine::quiet(active_command& command) {

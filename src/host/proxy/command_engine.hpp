@@ -134,6 +134,7 @@ class command_engine final : transport::listener {
   void on_failure(int pe, const std::string& reason) override;
 
   // Carrying out (command_engine.cpp)
+  bool post(active_command& command);
   bool put(active_command& command);
   bool put_in_record(active_command& command);
   bool put_by_writes(active_command& command);
@@ -162,7 +163,7 @@ class command_engine final : transport::listener {
   [[nodiscard]] bool check_place(const active_command& command, symmetric_place place,
                                  std::size_t bytes);
   [[nodiscard]] bool is_quiet(int pe, int lane_index, lane_state& lane);
-  void touch(int pe, int lane_index);
+  void heed(int pe, int lane_index);
 
   // Frames (frames.cpp)
   lane_state& lane(int pe, int index);

@@ -40,7 +40,7 @@ class command_queue final : public command_engine::producer {
 
   shared_words& shared_;
   const int lane_;
-  std::uint64_t next_ = 0;      ///< to be handed over
+  std::uint64_t next_ = 0;  ///< to be handed over
   std::uint64_t given_back_ = 0;
   bool is_active_ = false;
   command_engine::active_command active_;

@@ -15,8 +15,8 @@ namespace heddle {
 /// each of a header, fields and data, at multiples of 8 bytes. Both sides are heddle of one version
 /// and one byte order (agree_on_settings compares them).
 struct frame_header {
-  std::uint64_t job;           ///< what strangers do not know
-  std::uint32_t from;          ///< the sending PE, of the world
+  std::uint64_t job;   ///< what strangers do not know
+  std::uint32_t from;  ///< the sending PE, of the world
   std::uint32_t lane;
   std::uint32_t sequence;      ///< of the lane's frames, from 1; 0: only acknowledges
   std::uint32_t acknowledged;  ///< the sender has handled the receiver's frames up to this one

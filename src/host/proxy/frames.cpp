@@ -25,7 +25,6 @@ bool command_engine::open_frame(int pe, int lane_index) {
   state.used = sizeof(frame_header);
   state.open_wants_acknowledgement = false;
   open_frames_.push_back({pe, lane_index});
-  touch(pe, lane_index);
   return true;
 }
 
@@ -35,9 +34,8 @@ std::byte* command_engine::append(int pe, int lane_index, record_header header) 
   if (!state.open.empty() && state.used + bytes > about_.most_message_bytes) {
     if (!writes_allow_frame(state)) return nullptr;
     send_open_frame(pe, lane_index);
-    std::erase_if(open_frames_, [&](const lane_name& name) {
-      return name.pe == pe && name.lane == lane_index;
-    });
+    std::erase_if(open_frames_,
+                  [&](const lane_name& name) { return name.pe == pe && name.lane == lane_index; });
   }
   if (!open_frame(pe, lane_index)) return nullptr;
   std::byte* at = state.open.data() + state.used;
@@ -69,14 +67,13 @@ bool command_engine::writes_allow_frame(const lane_state& state) const {
 
 void command_engine::send_open_frame(int pe, int lane_index) {
   lane_state& state = lane(pe, lane_index);
-  const frame_header header = {
-      .job = options_.job,
-      .from = static_cast<std::uint32_t>(options_.my_pe),
-      .lane = static_cast<std::uint32_t>(lane_index),
-      .sequence = ++state.frames_sent,
-      .acknowledged = state.frames_handled,
-      .after_writes = state.writes_sent,
-      .wants_acknowledgement = state.open_wants_acknowledgement ? 1u : 0u};
+  const frame_header header = {.job = options_.job,
+                               .from = static_cast<std::uint32_t>(options_.my_pe),
+                               .lane = static_cast<std::uint32_t>(lane_index),
+                               .sequence = ++state.frames_sent,
+                               .acknowledged = state.frames_handled,
+                               .after_writes = state.writes_sent,
+                               .wants_acknowledgement = state.open_wants_acknowledgement ? 1u : 0u};
   std::memcpy(state.open.data(), &header, sizeof header);
   state.writes_before[state.frames_sent % lane_state::window] = state.writes_sent;
   state.writes_flushed = state.writes_sent;

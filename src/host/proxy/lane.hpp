@@ -61,8 +61,9 @@ class arrived_writes {
 
 /// One lane to one peer, both directions.
 ///
-/// Frames are numbered and acknowledged, some at a time; a sender has at most `window` that are not,
-/// so that no receiver is flooded. An acknowledgement says that the records have been carried out.
+/// Frames are numbered and acknowledged, some at a time; a sender has at most `window` that are
+/// not, so that no receiver is flooded. An acknowledgement says that the records have been carried
+/// out.
 struct lane_state {
   static constexpr std::uint32_t window = 64;
 
@@ -79,10 +80,12 @@ struct lane_state {
   std::uint32_t writes_flushed = 0;         ///< before the last frame that was sent
   std::uint32_t writes_acknowledged = 0;
   std::array<std::uint32_t, window> writes_before{};  ///< a frame, by its number
-  std::uint32_t reads_outstanding = 0;      ///< and atomics of the network
+  std::uint32_t reads_outstanding = 0;                ///< and atomics of the network
   std::uint32_t fence_frames = 0;  ///< frames that a write waits for: those before the last fence
   std::uint32_t fence_writes = 0;
-  bool is_dirty = false;  ///< in its context's list
+  std::uint32_t heeded_frame = 0;   ///< the last with a record that quiet waits for
+  std::uint32_t heeded_writes = 0;  ///< the lane's, up to the last that quiet waits for
+  bool is_dirty = false;            ///< in its context's list: something quiet waits for
 
   // As receiver.
   std::uint32_t frames_handled = 0;

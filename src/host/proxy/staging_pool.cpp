@@ -23,8 +23,8 @@ staging_pool::~staging_pool() {
 
 int staging_pool::take() {
   if (!memory_) {
-    void* mapped = ::mmap(nullptr, pool_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                          -1, 0);
+    void* mapped =
+        ::mmap(nullptr, pool_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapped == MAP_FAILED)
       throw_system_error(errno, "{} bytes between the network and private memory", pool_bytes);
     memory_.reset(static_cast<std::byte*>(mapped));

@@ -110,8 +110,7 @@ HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& team,
   for (int i = group.rank(); i < n_pes; i += group.size()) {
     const int pe = me + i < n_pes ? me + i : me + i - n_pes;
     if (team.is_remote(pe))
-      team.put_signal_nbi(thread_group{}, own.data, own.data, n * sizeof(T), &own.epoch, epoch,
-                          signal_op::set, pe);
+      team.send(own.data, own.data, n * sizeof(T), &own.epoch, epoch, pe);
     else if (pe != me)
       store(&team.ptr(&own, pe)->epoch, epoch, release);
   }

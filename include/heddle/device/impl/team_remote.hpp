@@ -46,8 +46,7 @@ HEDDLE_APART HEDDLE_FN inline bool team_ref::await_reply(uint64_t posted, operat
     seen = load(&reply->stamp, acquire);
     return seen == posted + 1;
   };
-  const bool here =
-      wait_by_thread(look, reply, cmp::eq, posted + 1, op, pe) == wait_status::ok;
+  const bool here = wait_by_thread(look, reply, cmp::eq, posted + 1, op, pe) == wait_status::ok;
   if (here && value) *value = reply->value;
   store(&reply->taken, posted + 1, release);
   return here;
@@ -56,12 +55,13 @@ HEDDLE_APART HEDDLE_FN inline bool team_ref::await_reply(uint64_t posted, operat
 HEDDLE_APART HEDDLE_FN inline void team_ref::remote_put(const void* dst, const void* src,
                                                         size_t bytes, int pe, bool blocking,
                                                         const signal* signal_word, uint64_t value,
-                                                        signal_op op) const {
+                                                        signal_op op, uint8_t flags) const {
   // A thread of a GPU copies by itself no quicker than the proxy does.
   constexpr size_t most_payload = HEDDLE_ON_CUDA ? cache_line : command_queue_ref::most_payload;
   if (bytes == 0 && !signal_word) return;
   command what{};
   what.kind = command_kind::put;
+  what.flags = flags;
   what.pe = pe;
   what.bytes = bytes;
   what.remote = bytes > 0 ? proxy_->place_of(dst) : 0;
@@ -140,9 +140,11 @@ HEDDLE_APART HEDDLE_FN inline void team_ref::remote_strided(command_kind kind,
 }
 
 HEDDLE_APART HEDDLE_FN inline void team_ref::remote_signal(const void* signal_word, uint64_t value,
-                                                           signal_op op, int pe) const {
+                                                           signal_op op, int pe,
+                                                           uint8_t flags) const {
   command what{};
   what.kind = command_kind::signal;
+  what.flags = flags;
   what.op = static_cast<uint8_t>(op);
   what.pe = pe;
   what.signal = proxy_->place_of(signal_word);
@@ -179,6 +181,11 @@ HEDDLE_FN T team_ref::remote_atomic(const T* word, atomic_op op, T value, T comp
   T found;
   memcpy(&found, &old, sizeof(T));
   return found;
+}
+
+HEDDLE_FN inline void team_ref::send(byte* dst, const byte* src, size_t bytes, uint64_t* word,
+                                     uint64_t value, int pe) const {
+  remote_put(dst, src, bytes, pe, false, word, value, signal_op::set, command::unheeded);
 }
 
 HEDDLE_APART HEDDLE_FN inline void team_ref::remote_fence() const {

@@ -32,7 +32,7 @@ HEDDLE_FN inline void team_ref::quiet() const {
 }
 
 HEDDLE_FN inline void team_ref::tell(uint64_t* word, uint64_t value, int pe) const {
-  if (is_remote(pe)) return remote_signal(word, value, signal_op::set, pe);
+  if (is_remote(pe)) return remote_signal(word, value, signal_op::set, pe, command::unheeded);
   store(ptr(word, pe), value, release);
 }
 
