@@ -39,7 +39,7 @@ heddle_kernel_t all_reduce_kernel(const plan& plan, heddle_type_t type, heddle_o
 std::vector<heddle_kernel_t> all_reduce_kernels_of(algorithm algo) {
   std::vector<heddle_kernel_t> kernels;
   for (const auto proto : {protocol::simple, protocol::ll, protocol::ll128}) {
-    if (is_two_shot(algo) && proto != protocol::simple) continue;
+    if (is_simple_only(algo) && proto != protocol::simple) continue;
     for (int type = 0; type <= HEDDLE_FLOAT64; ++type)
       for (int op = 0; op <= HEDDLE_AVG; ++op)
         kernels.push_back(all_reduce_kernel({.algo = algo, .proto = proto},

@@ -4,6 +4,7 @@
 
 #include <heddle/heddle.h>
 
+#include <heddle/device/coll/all_reduce_hierarchical.hpp>
 #include <heddle/device/coll/all_reduce_one_shot.hpp>
 #include <heddle/device/coll/all_reduce_ring.hpp>
 #include <heddle/device/coll/all_reduce_tree.hpp>
@@ -58,6 +59,7 @@ struct all_reduce_body {
       all_reduce_one_shot<Protocol, T, Op>(block, args);
     if constexpr (Algorithm == algorithm::two_shot) all_reduce_two_shot<T, Op>(block, args);
     if constexpr (Algorithm == algorithm::multicast) all_reduce_two_shot<T, Op, true>(block, args);
+    if constexpr (Algorithm == algorithm::hierarchical) all_reduce_hierarchical<T, Op>(block, args);
     if constexpr (Algorithm == algorithm::ring) all_reduce_ring<Protocol, T, Op>(block, args);
     if constexpr (Algorithm == algorithm::tree) all_reduce_tree<Protocol, T, Op>(block, args);
   }
@@ -72,6 +74,8 @@ typename Form::type find_all_reduce(algorithm algo) {
       return Form::template of<all_reduce_body<T, Op, protocol::simple, algorithm::two_shot>>();
     case algorithm::multicast:
       return Form::template of<all_reduce_body<T, Op, protocol::simple, algorithm::multicast>>();
+    case algorithm::hierarchical:
+      return Form::template of<all_reduce_body<T, Op, protocol::simple, algorithm::hierarchical>>();
     case algorithm::ring:
       return Form::template of<all_reduce_body<T, Op, Protocol, algorithm::ring>>();
     case algorithm::tree:

@@ -13,8 +13,8 @@ namespace heddle {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> algorithm_names = {"one_shot", "two_shot", "ring", "tree",
-                                                             "multicast"};
+constexpr std::array<std::string_view, 6> algorithm_names = {
+    "one_shot", "two_shot", "ring", "tree", "multicast", "hierarchical"};
 constexpr std::array<std::string_view, 3> protocol_names = {"simple", "ll", "ll128"};
 
 /// Up to how many bytes of a call what is quickest. The host's were measured
@@ -62,6 +62,7 @@ bool has_ll128(const plan_question& question) {
 
 algorithm best_algorithm(const plan_question& question) {
   const auto& up_to = limits_of(question);
+  if (question.has_domains) return algorithm::hierarchical;
   if (direct(question) && !question.all_mapped)
     return question.bytes <= network_one_shot / static_cast<std::size_t>(question.n_pes - 1)
                ? algorithm::one_shot
@@ -78,7 +79,7 @@ algorithm best_algorithm(const plan_question& question) {
 }
 
 protocol best_protocol(algorithm algo, const plan_question& question) {
-  if (question.n_pes == 1 || is_two_shot(algo) || !question.all_mapped) return protocol::simple;
+  if (question.n_pes == 1 || is_simple_only(algo) || !question.all_mapped) return protocol::simple;
   const auto& up_to = limits_of(question);
   const bool one_shot = algo == algorithm::one_shot;
   if (question.bytes <= (one_shot ? up_to.ll : up_to.link_ll)) return protocol::ll;
@@ -140,6 +141,9 @@ plan choose_all_reduce(const plan_question& question) {
   // A split team has no multicast where the world has one.
   if (plan.algo == algorithm::multicast && question.on_cuda && !question.has_multicast)
     plan.algo = algorithm::two_shot;
+  // Nor has a team of one domain a hierarchy.
+  if (plan.algo == algorithm::hierarchical && !question.has_domains)
+    plan.algo = question.all_mapped && direct(question) ? algorithm::two_shot : algorithm::ring;
   plan.proto = question.forced_protocol.value_or(best_protocol(plan.algo, question));
   // Words with flags would be no quicker: the network tells of what arrives by itself.
   if (!question.all_mapped) plan.proto = protocol::simple;
@@ -148,7 +152,7 @@ plan choose_all_reduce(const plan_question& question) {
                 "HEDDLE_PROTO=ll128 needs 128 bytes of a store to arrive together at every PE, "
                 "which is known of PEs on one GPU or on GPUs joined by NVLink that every process "
                 "sees, and not of all of these; unset it, or choose simple or ll");
-  if (is_two_shot(plan.algo) && plan.proto != protocol::simple) {
+  if (is_simple_only(plan.algo) && plan.proto != protocol::simple) {
     if (question.forced_algorithm)
       throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                   "HEDDLE_ALGO={} with HEDDLE_PROTO={}: it has the protocol simple alone",
@@ -180,7 +184,7 @@ std::string explain(const plan& plan, const plan_question& question) {
   std::string reason;
   if (question.forced_algorithm)
     reason += plan.algo == *question.forced_algorithm ? "HEDDLE_ALGO; "
-                                                      : "HEDDLE_ALGO, but no multicast here; ";
+                                                      : "HEDDLE_ALGO, but that is not here; ";
   if (question.forced_protocol)
     reason += plan.proto == *question.forced_protocol
                   ? "HEDDLE_PROTO; "
@@ -209,6 +213,11 @@ std::string explain(const plan& plan, const plan_question& question) {
         reason += fmt::format(
             "{} bytes among {} PEs: an NVLink switch combines for each PE its part and "
             "writes it to all",
+            question.bytes, question.n_pes);
+        break;
+      case algorithm::hierarchical:
+        reason += fmt::format(
+            "{} bytes among {} PEs of several domains: by memory in each, by the network across",
             question.bytes, question.n_pes);
         break;
       case algorithm::ring:

@@ -12,7 +12,15 @@
 namespace heddle {
 
 /// `multicast` is two_shot, with an NVLink switch that combines where it can; on the host its twin.
-enum class algorithm : int { one_shot = 0, two_shot = 1, ring = 2, tree = 3, multicast = 4 };
+/// `hierarchical` is for teams of several domains (domains.hpp).
+enum class algorithm : int {
+  one_shot = 0,
+  two_shot = 1,
+  ring = 2,
+  tree = 3,
+  multicast = 4,
+  hierarchical = 5
+};
 
 /// Whether all inputs and outputs are read and written where they are.
 constexpr bool is_direct(algorithm algo) {
@@ -20,6 +28,11 @@ constexpr bool is_direct(algorithm algo) {
 }
 constexpr bool is_two_shot(algorithm algo) {
   return algo == algorithm::two_shot || algo == algorithm::multicast;
+}
+
+/// Whether it has the protocol Simple alone.
+constexpr bool is_simple_only(algorithm algo) {
+  return is_two_shot(algo) || algo == algorithm::hierarchical;
 }
 
 /// Threads of a block on a CUDA device, at most: kernels are compiled for it.
@@ -31,6 +44,7 @@ struct plan_question {
   int n_pes = 1;
   bool on_cuda = false;
   bool all_mapped = true;
+  bool has_domains = false;    ///< several, of several PEs each
   bool has_multicast = false;  ///< by an NVLink switch, as the user has asked for
   /// Whether the 128 bytes of a line of LL128 arrive together at every PE (see ll128.hpp).
   bool whole_lines = true;

@@ -25,10 +25,19 @@ std::uint64_t job_number(const bootstrap& bootstrap) {
   return number;
 }
 
-bool reaches_all(const symmetric_heap& heap, int n_pes) {
-  for (int pe = 0; pe < n_pes; ++pe)
-    if (heap.slot_of(pe) < 0) return false;
-  return true;
+/// What a PE maps, as bits.
+constexpr std::uint8_t maps_all = 1;
+constexpr std::uint8_t maps_its_host = 2;
+
+std::uint8_t reach_of(const symmetric_heap& heap, const bootstrap& bootstrap) {
+  std::uint8_t reach = maps_all | maps_its_host;
+  for (int pe = 0; pe < bootstrap.size(); ++pe) {
+    if (heap.slot_of(pe) >= 0) continue;
+    reach &= static_cast<std::uint8_t>(~maps_all);
+    if (bootstrap.host_of(pe) == bootstrap.host_of(bootstrap.rank()))
+      reach &= static_cast<std::uint8_t>(~maps_its_host);
+  }
+  return reach;
 }
 
 }  // namespace
@@ -68,13 +77,12 @@ class pe_network::device_port final : public device_memory {
 std::unique_ptr<pe_network> pe_network::join(const parts& parts, failure_callback on_failure,
                                              deadline until, std::string& reason) {
   auto& bootstrap = parts.bootstrap;
-  const char mapped = reaches_all(parts.heap, bootstrap.size()) &&
-                              (!parts.host_heap || reaches_all(*parts.host_heap, bootstrap.size()))
-                          ? 1
-                          : 0;
-  const auto all = bootstrap.all_gather(std::as_bytes(std::span(&mapped, 1)), until);
-  if (std::all_of(all.begin(), all.end(), [](const auto& each) { return each[0] == std::byte{1}; }))
-    return nullptr;
+  std::uint8_t mine = reach_of(parts.heap, bootstrap);
+  if (parts.host_heap) mine &= reach_of(*parts.host_heap, bootstrap);
+  std::uint8_t common = mine;
+  for (const auto& theirs : bootstrap.all_gather(std::as_bytes(std::span(&mine, 1)), until))
+    common &= std::to_integer<std::uint8_t>(theirs.at(0));
+  if (common & maps_all) return nullptr;
   auto choice = choose_network(parts.settings, bootstrap, "", until);
   if (!choice.network) {
     reason = choice.reason;
@@ -85,6 +93,7 @@ std::unique_ptr<pe_network> pe_network::join(const parts& parts, failure_callbac
             choice.network->about().name);
   std::unique_ptr<pe_network> joined(
       new pe_network(parts, std::move(choice.network), std::move(on_failure)));
+  joined->hosts_are_mapped_ = (common & maps_its_host) != 0;
   bootstrap.barrier(until);  // nobody is sent anything before its memory is known here
   return joined;
 }

@@ -54,6 +54,8 @@ class pe_network {
   /// "reached by libfabric net (eth0) at 10.0.0.2:5012"
   [[nodiscard]] std::string describe(int pe) { return proxy_->describe(pe); }
   [[nodiscard]] const transport::traits& about() const { return proxy_->about(); }
+  /// Whether the PEs of each host of the job map each other.
+  [[nodiscard]] bool hosts_are_mapped() const { return hosts_are_mapped_; }
 
  private:
   class device_port;
@@ -63,6 +65,7 @@ class pe_network {
   std::unique_ptr<device_port> device_port_;
   std::vector<symmetric_heap*> heaps_;
   std::unique_ptr<proxy> proxy_;
+  bool hosts_are_mapped_ = false;
   std::shared_ptr<void> device_ref_;  ///< where kernels cannot read the host's memory quickly
 };
 

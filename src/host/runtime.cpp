@@ -89,6 +89,8 @@ void heddle_runtime::preload_kernels() {
   std::vector<algorithm> algorithms = {algorithm::one_shot, algorithm::two_shot};
   if (environment_.multicast) algorithms.push_back(algorithm::multicast);
   if (needs_links()) algorithms.insert(algorithms.end(), {algorithm::ring, algorithm::tree});
+  if (pes_of_my_host(*bootstrap_).size() < static_cast<std::size_t>(n_pes()))
+    algorithms.push_back(algorithm::hierarchical);
   for (const auto algo : algorithms)
     for (const auto& kernel : heddle::all_reduce_kernels_of(algo)) device().preload(kernel);
   for (const auto& kernel : heddle::every_word_kernel()) device().preload(kernel);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <heddle/device/impl/team_ref_builder.hpp>
+#include <map>
 #include <span>
 
 #include "coll/topology.hpp"
@@ -73,11 +74,27 @@ heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& worl
            static_cast<std::uint32_t>((std::uint64_t{1} << runtime.environment().epoch_bits) - 1)});
 }
 
-/// The tables in memory of the device, where its kernels need them and cannot read the host's.
+/// The members' domains, as all of them see them.
+heddle::team_domains domains_of(const heddle_runtime& runtime, const std::vector<int>& world_pes) {
+  if (!runtime.network() || !runtime.network()->hosts_are_mapped()) return {};
+  std::map<std::string_view, int> hosts;
+  std::vector<int> domain_of;
+  for (const int pe : world_pes)
+    domain_of.push_back(
+        hosts.emplace(runtime.bootstrap().host_of(pe), static_cast<int>(hosts.size()))
+            .first->second);
+  auto found = heddle::find_domains(domain_of);
+  return found.is_hierarchy() ? found : heddle::team_domains{};
+}
+
+/// The tables in memory of the device, where its kernels need them and cannot read the host's:
+/// slots, world PEs, domains.
 std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> copy_for_kernels(
-    heddle_runtime& runtime, std::vector<std::int32_t> slots, const std::vector<int>& world_pes) {
+    heddle_runtime& runtime, std::vector<std::int32_t> slots, const std::vector<int>& world_pes,
+    const heddle::team_domains& domains) {
   if (runtime.place().is_host() || slot_step(slots)) return nullptr;
   slots.insert(slots.end(), world_pes.begin(), world_pes.end());
+  slots.insert(slots.end(), domains.pes.begin(), domains.pes.end());
   const std::size_t bytes = slots.size() * sizeof slots[0];
   std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> copy(
       static_cast<std::int32_t*>(runtime.device().allocate(bytes)),
@@ -106,7 +123,8 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
       id_(id),
       order_(runtime.device()),
       slots_(slots_of(runtime, world_pes_)),
-      kernel_slots_(copy_for_kernels(runtime, slots_, world_pes_)),
+      domains_(domains_of(runtime, world_pes_)),
+      kernel_slots_(copy_for_kernels(runtime, slots_, world_pes_, domains_)),
       host_ref_(build_ref(runtime, world_pes_, place, slot_step(slots_), slots_.data(),
                           world_pes_.data(), proxy_of(runtime, slots_, false), runtime.control(),
                           runtime.team_places())),
@@ -120,6 +138,16 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
             .output = nullptr,
             .count = 0} {
   args_.topology = heddle::topology_of(my_pe(), n_pes());
+  if (domains_.is_hierarchy()) {
+    const auto place =
+        std::find(domains_.pes.begin(), domains_.pes.end(), my_pe()) - domains_.pes.begin();
+    args_.topology.domains = {
+        .count = domains_.count,
+        .size = domains_.size,
+        .mine = static_cast<int>(place) / domains_.size,
+        .index = static_cast<int>(place) % domains_.size,
+        .pes = kernel_slots_ ? kernel_slots_.get() + 2 * slots_.size() : domains_.pes.data()};
+  }
 }
 
 heddle_team::~heddle_team() = default;

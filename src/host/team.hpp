@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "coll/domains.hpp"
 #include "coll/plan.hpp"
 #include "device/device.hpp"
 #include "host/collective_order.hpp"
@@ -123,6 +124,7 @@ struct heddle_team : heddle::live_handle {
   heddle::collective_order order_;
   std::vector<heddle::exec::stream*> queues_;  ///< on which it was used; some may be gone
   const std::vector<std::int32_t> slots_;      ///< of the arena, by member
+  const heddle::team_domains domains_;
   /// The same in memory of the device, where kernels need them and cannot read the host's.
   const std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> kernel_slots_;
   const heddle::team_ref host_ref_;

@@ -66,6 +66,7 @@ heddle::plan_question heddle_team::question(std::size_t bytes) const {
           .n_pes = n_pes(),
           .on_cuda = !runtime_.place().is_host(),
           .all_mapped = !host_ref().has_remote(),
+          .has_domains = args_.topology.domains.count > 1,
           .has_multicast = ref().multicast_bytes() > 0,
           .whole_lines = runtime_.place().common().whole_lines,
           .max_blocks = runtime_.place().common().blocks,

@@ -123,8 +123,10 @@ const std::vector<variable>& variables() {
   static const std::vector<variable> table = {
       {"HEDDLE_ALGO", "",
        "Algorithm of collectives: one_shot, two_shot, multicast (two_shot, where an NVLink switch "
-       "combines), ring or tree; empty: chosen by size",
-       one_of(&environment::algo, {"", "one_shot", "two_shot", "multicast", "ring", "tree"})},
+       "combines), hierarchical (by memory in each host, by the network across), ring or tree; "
+       "empty: chosen by size",
+       one_of(&environment::algo,
+              {"", "one_shot", "two_shot", "multicast", "hierarchical", "ring", "tree"})},
       {"HEDDLE_BLOCK_THREADS", "0", "Threads of a collective's blocks; 0: chosen",
        integer(&environment::block_threads, 0, 1024)},
       {"HEDDLE_CHANNELS", "0",

@@ -86,12 +86,13 @@ struct team_control {
 struct team_memory {
   /// Barriers that may be used at the same time, each by one group per PE: the first are for users'
   /// kernels, the last for the channels of collectives.
-  static constexpr int num_barriers = 96;
+  static constexpr int num_barriers = 112;
   static constexpr int num_user_barriers = 29;
   static constexpr int stream_barrier = 29;
   static constexpr int host_barrier = 30;
   static constexpr int exchange_barrier = 31;
   static constexpr int first_channel_barrier = 32;
+  static constexpr int first_domain_barrier = 96;  ///< of channels too: among the PEs of a domain
 
   barrier_memory barriers[num_barriers];
 };

@@ -16,10 +16,20 @@ struct team_topology {
     int place = 0;  ///< which child of its parent this PE is
     int children[2] = {-1, -1};
   };
+  /// PEs that reach each other by memory, where every domain has as many.
+  struct domains_type {
+    int count = 1;  ///< of domains; 1: no hierarchy
+    int size = 1;   ///< PEs of each
+    int mine = 0;
+    int index = 0;                 ///< this PE's in its own
+    const int32_t* pes = nullptr;  ///< domain by domain
+    HEDDLE_FN int pe(int domain, int place) const { return pes[domain * size + place]; }
+  };
   int ring_position = 0;
   int ring_previous = 0;
   int ring_next = 0;
   tree trees[2];  ///< a double binary tree: each PE is inner in at most one
+  domains_type domains;
 };
 
 /// An AllReduce as its kernels take it. Every block is one channel and does its part of the

@@ -82,55 +82,68 @@ HEDDLE_FN bool all_reduce_one_shot_ll(G group, const team_ref& team, const chann
   return arrived;
 }
 
-/// Protocol Simple: data, then a flag. n * sizeof(T) <= one_shot_capacity.
-template <class T, class Op, group G>
+namespace detail {
+
+/// All PEs of a team, in its order.
+struct every_pe {
+  int n;
+  int mine;
+  HEDDLE_FN int pe(int i) const { return i; }
+};
+
+}  // namespace detail
+
+/// Protocol Simple: data, then a flag; among `members`, each of which calls. n * sizeof(T) <=
+/// one_shot_capacity.
+template <class T, class Op, group G, class Members>
 HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& team,
-                                          const channel_scratch& scratch, const T* input, T* output,
-                                          size_t n) {
+                                          const channel_scratch& scratch, const Members& members,
+                                          const T* input, T* output, size_t n,
+                                          detail::finish_for finish) {
   const int me = team.my_pe();
-  const int n_pes = team.n_pes();
   group.sync();  // the call before has counted
   const uint64_t epoch = scratch.state().one_shot_simple + 1;
   const uint64_t half = epoch % 2;
+  const auto other = [&](int i) {  // from this PE on, so that not all send to one at the same time
+    const int next = members.mine + i;
+    return members.pe(next < members.n ? next : next - members.n);
+  };
 
   // This PE's own slot is what the network takes the input from for remote peers: that has arrived
   // when they have sent theirs in the call after this.
   auto& own = scratch.simple_slot(half, me);
   bool has_remote = false;
-  for (int i = 1; i < n_pes; ++i) {
-    const int pe = me + i < n_pes ? me + i : me + i - n_pes;
-    if (team.is_remote(pe))
+  for (int i = 1; i < members.n; ++i) {
+    if (team.is_remote(other(i)))
       has_remote = true;
     else
-      detail::copy(group, team.ptr(&own, pe)->data, input, n * sizeof(T));
+      detail::copy(group, team.ptr(&own, other(i))->data, input, n * sizeof(T));
   }
   if (has_remote) detail::copy(group, own.data, input, n * sizeof(T));
   group.sync();
   bool arrived = true;
-  for (int i = group.rank(); i < n_pes; i += group.size()) {
-    const int pe = me + i < n_pes ? me + i : me + i - n_pes;
+  for (int i = 1 + group.rank(); i < members.n; i += group.size()) {
+    const int pe = other(i);
     if (team.is_remote(pe))
       team.send(own.data, own.data, n * sizeof(T), &own.epoch, epoch, pe);
-    else if (pe != me)
+    else
       store(&team.ptr(&own, pe)->epoch, epoch, release);
   }
-  for (int pe = group.rank(); pe < n_pes; pe += group.size())
-    if (pe != me)
-      arrived &= team.wait_by_thread(&scratch.simple_slot(half, pe).epoch, cmp::ge, epoch,
-                                     operation::all_reduce, pe) == wait_status::ok;
+  for (int i = 1 + group.rank(); i < members.n; i += group.size())
+    arrived &= team.wait_by_thread(&scratch.simple_slot(half, other(i)).epoch, cmp::ge, epoch,
+                                   operation::all_reduce, other(i)) == wait_status::ok;
   arrived = group.all(arrived);
   if (arrived) {
     detail::operand_list<T, channel_scratch::max_direct_pes> with;
-    for (int pe = 0; pe < n_pes; ++pe)
-      with.add_source(pe == me ? static_cast<const void*>(input)
-                               : scratch.simple_slot(half, pe).data);
+    for (int i = 0; i < members.n; ++i)
+      with.add_source(i == members.mine ? static_cast<const void*>(input)
+                                        : scratch.simple_slot(half, members.pe(i)).data);
     with.add_destination(output);
-    detail::reduce_copy<T, Op>(group, with.view(), n, {n_pes});
+    detail::reduce_copy<T, Op>(group, with.view(), n, finish);
   }
   group.sync();  // every thread has read the slots
-  for (int pe = group.rank(); pe < n_pes; pe += group.size()) {
-    if (pe == me) continue;
-    auto& slot = scratch.simple_slot(half, pe);
+  for (int i = 1 + group.rank(); i < members.n; i += group.size()) {
+    auto& slot = scratch.simple_slot(half, other(i));
     take_back(&slot.taken);
     for (size_t at = 0; at < n * sizeof(T); at += cache_line)
       take_back(reinterpret_cast<uint64_t*>(slot.data + at));
@@ -153,7 +166,9 @@ HEDDLE_FN void all_reduce_one_shot(B block, const all_reduce_args& args) {
     } else if constexpr (Protocol == protocol::ll128) {
       return all_reduce_one_shot_ll128<T, Op>(block, args.team, scratch, input, output, n);
     } else {
-      return all_reduce_one_shot_simple<T, Op>(block, args.team, scratch, input, output, n);
+      return all_reduce_one_shot_simple<T, Op>(
+          block, args.team, scratch, detail::every_pe{args.team.n_pes(), args.team.my_pe()}, input,
+          output, n, {args.team.n_pes()});
     }
   };
   for (size_t at = 0; at < part.count; at += capacity)

@@ -17,33 +17,41 @@
 /// Chunk c is combined along the ring from position c on, by one path: bitwise equal everywhere.
 namespace heddle {
 
-template <protocol Protocol, class T, class Op, block_group B>
-HEDDLE_FN void all_reduce_ring(B block, const all_reduce_args& args) {
-  using links_type = link_set<Protocol, T, Op, B>;
-  const int n_pes = args.team.n_pes();
-  const int position = args.topology.ring_position;
-  link_memory* link = channel_scratch(args.team, block.block_rank(), block.num_blocks()).links();
-  const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
+namespace detail {
 
-  block.sync();  // the call before has saved its steps
-  links_type ring(block, args.team);
-  ring.add_receive(link, link, args.topology.ring_previous);
-  ring.add_send(link, link, args.topology.ring_next);
+/// A ring, or one of those that teams are made of, as one of its PEs sees it.
+struct ring_place {
+  int n;         ///< PEs of the ring
+  int position;  ///< of this PE
+  int previous;  ///< PEs of the team
+  int next;
+  int n_combined;  ///< inputs in a result, for finishing it
+};
+
+/// False if the team was aborted. `input` and `output` are the same or apart.
+template <protocol Protocol, class T, class Op, group G>
+HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team, const ring_place& place,
+                                 link_memory* link, const T* input, T* output, size_t count) {
+  using links_type = link_set<Protocol, T, Op, G>;
+  const int n_pes = place.n;
+  const int position = place.position;
+  links_type ring(group, team);
+  ring.add_receive(link, link, place.previous);
+  ring.add_send(link, link, place.next);
 
   const size_t round = links_type::capacity * static_cast<size_t>(n_pes);
-  for (size_t at = 0; at < part.count; at += round) {
-    const size_t n = part.count - at < round ? part.count - at : round;
-    auto chunk = [&](int index) {
-      return detail::segment<T>(n, n_pes, (index % n_pes + n_pes) % n_pes);
-    };
-    auto move = [&](int index, bool receive, bool input, bool output, bool send, bool finish) {
+  for (size_t at = 0; at < count; at += round) {
+    const size_t n = count - at < round ? count - at : round;
+    auto chunk = [&](int index) { return segment<T>(n, n_pes, (index % n_pes + n_pes) % n_pes); };
+    auto move = [&](int index, bool receive, bool has_input, bool has_output, bool send,
+                    bool finish) {
       const auto c = chunk(index);
-      return ring.exchange(receive, send, input ? part.input + at + c.begin : nullptr,
-                           output ? part.output + at + c.begin : nullptr, c.count,
-                           detail::finish_for{finish ? n_pes : 0});
+      return ring.exchange(receive, send, has_input ? input + at + c.begin : nullptr,
+                           has_output ? output + at + c.begin : nullptr, c.count,
+                           finish_for{finish ? place.n_combined : 0});
     };
     if (n_pes == 1) {
-      if (!move(0, false, true, true, false, true)) return;
+      if (!move(0, false, true, true, false, true)) return false;
       continue;
     }
     bool going = move(position, false, true, false, true, false);
@@ -53,9 +61,27 @@ HEDDLE_FN void all_reduce_ring(B block, const all_reduce_args& args) {
     for (int j = 1; j < n_pes - 1 && going; ++j)
       going = move(position + 1 - j, true, false, true, true, false);
     going = going && move(position + 2, true, false, true, false, false);
-    if (!going) return;
+    if (!going) return false;
   }
   ring.save();
+  return true;
+}
+
+}  // namespace detail
+
+template <protocol Protocol, class T, class Op, block_group B>
+HEDDLE_FN void all_reduce_ring(B block, const all_reduce_args& args) {
+  link_memory* link = channel_scratch(args.team, block.block_rank(), block.num_blocks()).links();
+  const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
+  const auto& topology = args.topology;
+  const int n_pes = args.team.n_pes();
+
+  block.sync();  // the call before has saved its steps
+  (void)detail::reduce_along_ring<Protocol, T, Op>(
+      block, args.team,
+      detail::ring_place{n_pes, topology.ring_position, topology.ring_previous, topology.ring_next,
+                         n_pes},
+      link, part.input, part.output, part.count);
 }
 
 }  // namespace heddle

@@ -26,7 +26,8 @@ class channel_scratch {
   static constexpr size_t ll_capacity = 4096;      ///< bytes of data of a one-shot LL slot
   static constexpr size_t ll128_capacity = 16384;  ///< bytes of data of a one-shot LL128 slot
   static constexpr size_t one_shot_capacity = 16384;  ///< bytes of data of a one-shot Simple slot
-  static constexpr int num_links = 7;
+  static constexpr int num_links = 8;
+  static constexpr int rail_link = 7;  ///< of the ring across domains
 
   /// Bytes of data of a one-shot slot.
   HEDDLE_FN static constexpr size_t one_shot_bytes(protocol proto) {

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "coll/domains.hpp"
+
+#include <heddle/device/team_memory.hpp>
+#include <unordered_map>
+
+namespace heddle {
+
+team_domains find_domains(std::span<const int> domain_of) {
+  std::vector<std::vector<std::int32_t>> domains;
+  std::unordered_map<int, std::size_t> known;
+  for (std::size_t pe = 0; pe < domain_of.size(); ++pe) {
+    const auto [place, is_new] = known.emplace(domain_of[pe], domains.size());
+    if (is_new) domains.emplace_back();
+    domains[place->second].push_back(static_cast<std::int32_t>(pe));
+  }
+  team_domains found;
+  for (const auto& domain : domains) {
+    if (domain.size() != domains.front().size() ||
+        domain.size() > static_cast<std::size_t>(barrier_memory::max_direct))
+      return {};
+    found.pes.insert(found.pes.end(), domain.begin(), domain.end());
+  }
+  found.count = static_cast<int>(domains.size());
+  found.size = static_cast<int>(domains.empty() ? 1 : domains.front().size());
+  return found;
+}
+
+}  // namespace heddle

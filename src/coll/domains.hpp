@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace heddle {
+
+/// A team's PEs by the domains in which memory reaches all: what hierarchical algorithms go by.
+struct team_domains {
+  int count = 1;
+  int size = 1;                   ///< PEs of each
+  std::vector<std::int32_t> pes;  ///< domain by domain, each in the order of the team
+
+  [[nodiscard]] bool is_hierarchy() const { return count > 1 && size > 1; }
+};
+
+/// `domain_of`: of each member, equal numbers for one domain. One domain of one PE, if not all
+/// domains have as many PEs, or more than a hierarchical algorithm takes. A pure function.
+team_domains find_domains(std::span<const int> domain_of);
+
+}  // namespace heddle
