@@ -5,12 +5,11 @@
 # A private Slurm on this machine: its own munged, slurmctld and a slurmd for each node. Nothing outside FOLDER is touched.
 #   slurm.sh up FOLDER NODES [namespaces]   then: . FOLDER/env.sh; srun --mpi=pmix ...
 #   slurm.sh down FOLDER
-# With `namespaces` (root) each node has its own network (10.79.0.0/24 on a bridge of its own), host name, IPC and /dev/shm, so that
-# PEs of different nodes share nothing but files.
+# With `namespaces` (root) each node is an imitated host (tests/networks/hosts.sh, whose folder is FOLDER/hosts), so that PEs of
+# different nodes share nothing but files; status 77 where there can be none.
 set -euo pipefail
 action=$1 folder=$2
-bridge=heddlebr0
-port=27817
+hosts=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/../networks/hosts.sh
 
 down() {
   local file process name
@@ -23,15 +22,19 @@ down() {
     for _ in $(seq 30); do kill -0 "$process" 2>/dev/null || break; sleep 0.1; done
     kill -9 "$process" 2>/dev/null || true
   done
-  if [ -e "$folder/namespaces" ]; then
-    while read -r name; do ip netns del "$name" 2>/dev/null || true; done <"$folder/namespaces"
-    ip link del $bridge 2>/dev/null || true
-  fi
+  [ ! -e "$folder/hosts" ] || "$hosts" down "$folder/hosts"
 }
 
+address() { awk -v name="$1" '$2 == name {print $1}' "$folder/hosts/addresses"; }
+
 up() {
-  local nodes=$1 separate=${2:-} host control=127.0.0.1 i
+  # Below those that the system gives out; several Slurms may run.
+  local nodes=$1 separate=${2:-} host control=127.0.0.1 i port=$((20000 + ($$ % 1200) * 10))
   host=$(hostname -s)
+  if [ -n "$separate" ]; then
+    "$hosts" up "$folder/hosts" "$nodes"
+    control=$(address gateway)
+  fi
   mkdir -p "$folder"/{state,spool,log,munge}
   chmod 755 "$folder"
   chmod 711 "$folder/munge"
@@ -39,23 +42,6 @@ up() {
   (umask 077 && head -c 128 /dev/urandom >"$folder/munge/key")
   munged --force --socket="$folder/munge/socket" --key-file="$folder/munge/key" --num-threads=2 \
     --pid-file="$folder/munge/munged.pid" --log-file="$folder/munge/log" --seed-file="$folder/munge/seed"
-  if [ -n "$separate" ]; then
-    control=10.79.0.1
-    ip link add $bridge type bridge
-    ip addr add $control/24 dev $bridge
-    ip link set $bridge up
-    for i in $(seq "$nodes"); do
-      echo "heddle-n$i" >>"$folder/namespaces"
-      ip netns add "heddle-n$i"
-      ip link add "heddleh$i" type veth peer name "heddlen$i"
-      ip link set "heddleh$i" master $bridge up
-      ip link set "heddlen$i" netns "heddle-n$i"
-      ip -n "heddle-n$i" link set lo up
-      ip -n "heddle-n$i" addr add "10.79.0.$((10 + i))/24" dev "heddlen$i"
-      ip -n "heddle-n$i" link set "heddlen$i" up
-      ip -n "heddle-n$i" route add default via $control
-    done
-  fi
   {
     cat <<CONF
 ClusterName=heddle
@@ -92,7 +78,7 @@ TreeWidth=$((nodes > 1 ? nodes : 50))
 CONF
     for i in $(seq "$nodes"); do
       if [ -n "$separate" ]; then
-        echo "NodeName=n$i NodeHostname=n$i NodeAddr=10.79.0.$((10 + i)) Port=$((port + i)) CPUs=8 RealMemory=4000 State=UNKNOWN"
+        echo "NodeName=n$i NodeHostname=n$i NodeAddr=$(address "n$i") Port=$((port + i)) CPUs=8 RealMemory=4000 State=UNKNOWN"
       else
         echo "NodeName=n$i NodeHostname=$host NodeAddr=127.0.0.1 Port=$((port + i)) CPUs=8 RealMemory=4000 State=UNKNOWN"
       fi
@@ -108,15 +94,14 @@ CONF
     printf 'PMIxCliTmpDirBase=%s\nPMIxDirectConn=true\nPMIxDirectConnUCX=false\nPMIxTimeout=20\n' "$folder/pmix.n$i" \
       >"$folder/conf.n$i/mpi.conf"
     if [ -n "$separate" ]; then
-      nsenter --net="/run/netns/heddle-n$i" unshare --uts --mount --ipc bash -c \
-        "hostname n$i; mount -t tmpfs -o mode=1777 tmpfs /dev/shm; SLURM_CONF=$folder/conf.n$i/slurm.conf exec slurmd -N n$i" >/dev/null
+      "$hosts" on "$folder/hosts" "$i" -- env "SLURM_CONF=$folder/conf.n$i/slurm.conf" slurmd -N "n$i" >/dev/null
     else
       SLURM_CONF=$folder/conf.n$i/slurm.conf slurmd -N "n$i" >/dev/null
     fi
   done
   printf 'PMIxTimeout=20\n' >"$folder/mpi.conf"
   for _ in $(seq 200); do
-    [ "$(SLURM_CONF=$folder/slurm.conf sinfo -h -t idle -o %D 2>/dev/null)" = "$nodes" ] && return 0
+    [ "$(SLURM_CONF=$folder/slurm.conf sinfo -h -o '%D %t' 2>/dev/null)" = "$nodes idle" ] && return 0
     sleep 0.1
   done
   echo "slurm.sh: the nodes did not come up; see $folder/log" >&2

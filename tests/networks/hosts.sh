@@ -1,0 +1,155 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The heddle developers
+# SPDX-License-Identifier: Apache-2.0
+#
+# Imitated hosts on this machine (root): each has its own network, host name, IPC and /dev/shm, so that processes of two of
+# them share nothing but files. Several sets may exist at a time.
+#   hosts.sh up FOLDER N                 makes FOLDER and the hosts n1 to nN, on a bridge that this machine is on too
+#   hosts.sh down FOLDER                 ends them and every process in them
+#   hosts.sh on FOLDER I -- COMMAND...   replaces itself by the command on host nI: its output, status and process id
+#   hosts.sh link FOLDER I down|up       pulls nI's cable, and puts it back
+#   hosts.sh netem FOLDER I RULE|off     what leaves nI is treated by tc's netem: "delay 2ms loss 1%"
+# FOLDER/addresses has a line "10.79.X.1I nI" for each, which the hosts have in /etc/hosts, and "10.79.X.1 gateway" for this
+# machine. Status 77: this machine cannot (no root, no namespaces, no netem), and a message says why.
+#
+# A host is its namespaces, which a sleeping process holds (FOLDER/nI: its id and its network); when it and all others in them
+# have ended, nothing is left of the host.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+action=${1:-} folder=${2:-}
+
+cannot() { echo "hosts.sh: $*" >&2; exit 77; }
+
+# keeper I: the process id that holds nI, if it is still the one that was recorded.
+keeper() {
+  local process network
+  read -r process network <"$folder/n$1" || { echo "hosts.sh: $folder has no host n$1" >&2; return 1; }
+  [ "$(readlink "/proc/$process/ns/net")" = "$network" ] || { echo "hosts.sh: host n$1 of $folder has ended" >&2; return 1; }
+  echo "$process"
+}
+
+# The bridge's name holds the set's number: making it fails where another set has it.
+make_bridge() {
+  local first tries
+  first=$(cksum <<<"$folder")
+  first=${first%% *}
+  for ((tries = 0; tries < 256; tries++)); do
+    set_number=$(((first + tries) % 256))
+    [ -z "$(ip -4 route show "10.79.$set_number.0/24")" ] || continue
+    ip link add "heddle$set_number" type bridge 2>/dev/null || continue
+    echo "$set_number" >"$folder/set"
+    ip addr add "10.79.$set_number.1/24" dev "heddle$set_number"
+    ip link set "heddle$set_number" up
+    return
+  done
+  cannot "no bridge could be made: $(ip link add "heddle$set_number" type bridge 2>&1)"
+}
+
+make_host() {
+  local i=$1 outer="heddle$set_number.$1" process
+  # Its /etc/hosts knows the others, its /sys its own network.
+  setsid unshare --net --uts --ipc --mount bash -c '
+    set -e
+    hostname "n$1"
+    mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+    mkdir "$0/sys.n$1"
+    mount -t sysfs sysfs "$0/sys.n$1"
+    [ ! -d /sys/fs/cgroup ] || mount --rbind /sys/fs/cgroup "$0/sys.n$1/fs/cgroup"
+    mount --rbind "$0/sys.n$1" /sys
+    mount --bind "$0/hosts" /etc/hosts
+    touch "$0/n$1.made"
+    exec sleep infinity' "$folder" "$i" </dev/null >"$folder/n$i.log" 2>&1 &
+  process=$!
+  until [ -e "$folder/n$i.made" ]; do
+    kill -0 $process 2>/dev/null || cannot "no namespaces can be made: $(cat "$folder/n$i.log")"
+    sleep 0.01
+  done
+  echo "$process $(readlink "/proc/$process/ns/net")" >"$folder/n$i"
+  ip link add "$outer" type veth peer name eth0 netns $process
+  ip link set "$outer" master "heddle$set_number" up
+  nsenter --target $process --net bash -c '
+    ip link set lo up
+    ip addr add "$0.$((10 + $1))/24" dev eth0
+    ip link set eth0 up
+    ip route add default via "$0.1"' "10.79.$set_number" "$i"
+}
+
+up() {
+  local count=$1 i
+  [ "$(id -u)" = 0 ] || cannot "only root can make hosts with a network of their own"
+  [ "$count" -ge 1 ] && [ "$count" -le 200 ] || { echo "hosts.sh: 1 to 200 hosts, not $count" >&2; exit 2; }
+  mkdir -p "$folder"
+  [ ! -e "$folder/set" ] || { echo "hosts.sh: $folder has hosts already" >&2; exit 2; }
+  trap '[ $? = 0 ] || down' EXIT
+  make_bridge
+  echo "10.79.$set_number.1 gateway" >"$folder/addresses"
+  for i in $(seq "$count"); do echo "10.79.$set_number.$((10 + i)) n$i" >>"$folder/addresses"; done
+  cat /etc/hosts "$folder/addresses" >"$folder/hosts"
+  for i in $(seq "$count"); do make_host "$i"; done
+}
+
+# The processes whose network is one of those recorded: they were started here.
+processes() {
+  cat "$folder"/n[0-9] "$folder"/n[0-9][0-9]* 2>/dev/null | awk '{print $2}' | sort -u >"$folder/networks"
+  [ -s "$folder/networks" ] || return 0
+  find /proc/[0-9]*/ns/net -printf '%l %p\n' 2>/dev/null | grep -wFf "$folder/networks" | cut -d/ -f3
+}
+
+down() {
+  local set_number link left tries
+  for ((tries = 0; tries < 50; tries++)); do
+    left=$(processes || true)
+    [ -n "$left" ] || break
+    kill -9 $left 2>/dev/null || true
+    sleep 0.05
+  done
+  [ -e "$folder/set" ] || return 0
+  set_number=$(cat "$folder/set")
+  # A veth goes with its namespace, which the kernel takes down when it has time.
+  for link in $(ip -o link show master "heddle$set_number" | sed 's/^[0-9]*: \([^@:]*\).*/\1/'); do
+    ip link del "$link" 2>/dev/null || true
+  done
+  ip link del "heddle$set_number" 2>/dev/null || true
+  rm -f "$folder"/n[0-9]* "$folder"/{addresses,hosts,networks,set}
+  rm -df "$folder"/sys.n*
+}
+
+on() {
+  local i=$1 process
+  [ "$2" = -- ] || { echo "hosts.sh: on FOLDER I -- COMMAND..." >&2; exit 2; }
+  shift 2
+  process=$(keeper "$i")
+  # Entering a mount namespace leaves the working directory.
+  exec nsenter --target "$process" --net --uts --ipc --mount -- sh -c 'cd "$0" && exec "$@"' "$PWD" "$@"
+}
+
+link() {
+  keeper "$1" >/dev/null
+  ip link set "heddle$(cat "$folder/set").$1" "$2"
+}
+
+netem() {
+  local process message
+  process=$(keeper "$1")
+  [ "$2" != off ] || { nsenter --target "$process" --net tc qdisc del dev eth0 root 2>/dev/null || true; return 0; }
+  # shellcheck disable=SC2086  # the rule is words
+  message=$(nsenter --target "$process" --net tc qdisc replace dev eth0 root netem $2 2>&1) && return
+  case $message in
+    *"kind is unknown"*) cannot "this kernel has no sch_netem" ;;
+    *) echo "hosts.sh: netem $2: $message" >&2; return 1 ;;
+  esac
+}
+
+case $action in
+  up | down | on | link | netem)
+    [ -n "$folder" ] || exit 2
+    [ -d "$folder" ] && folder=$(cd "$folder" && pwd)
+    [ "$action" != up ] || folder=$(realpath -m "$folder")
+    shift 2
+    $action "$@"
+    ;;
+  *)
+    sed -n '5,/^# machine/s/^# \{0,1\}//p' "$here/hosts.sh" >&2
+    exit 2
+    ;;
+esac
