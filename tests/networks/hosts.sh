@@ -97,13 +97,13 @@ processes() {
 
 down() {
   local set_number link left tries
+  [ -e "$folder/set" ] || return 0
   for ((tries = 0; tries < 50; tries++)); do
     left=$(processes || true)
     [ -n "$left" ] || break
     kill -9 $left 2>/dev/null || true
     sleep 0.05
   done
-  [ -e "$folder/set" ] || return 0
   set_number=$(cat "$folder/set")
   # A veth goes with its namespace, which the kernel takes down when it has time.
   for link in $(ip -o link show master "heddle$set_number" | sed 's/^[0-9]*: \([^@:]*\).*/\1/'); do
