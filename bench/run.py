@@ -11,17 +11,16 @@ be measured), 2 when nothing could be built.
 from __future__ import annotations
 
 import datetime
-import functools
 import shlex
 import sys
 import time
 
-from runner import contenders, machine, measure, report, rules, session
+from runner import contenders, hosts, machine, measure, report, rules, session
 
 
 def main() -> int:
     parser = session.options(__doc__.splitlines()[0],
-                             "put, all_reduce, fresh, crowded_4, crowded_8, init, team")
+                             "put, all_reduce, fresh, crowded_4, crowded_8, init, team, network_2, network_4")
     arguments = parser.parse_args()
     if not arguments.no_build and not session.build(arguments.build_dir, "benchmarks"):
         return 2
@@ -29,16 +28,15 @@ def main() -> int:
     now = datetime.datetime.now()
     facts = {"date": f"{now:%Y-%m-%d %H:%M}", "command": shlex.join(["bench/run.py", *sys.argv[1:]]),
              "commit": session.commit(), **machine.describe()}
-    launchers = contenders.Launchers(arguments.build_dir / "bin")
-    run = functools.partial(measure.run_block,
-                            probe=functools.partial(measure.bare_flag_us, launchers))
-    blocks = contenders.blocks(arguments.build_dir / "bin", arguments.quick)
-    if arguments.block:
-        for block in session.chosen(blocks, arguments.block, parser):
-            print(report.section(block, run(block)), end="\n\n")
-        return 0
-
-    results = {block.name: run(block) for block in blocks}
+    bin_dir = arguments.build_dir / "bin"
+    with hosts.imitated() as two_hosts:
+        blocks = [*contenders.blocks(bin_dir, arguments.quick),
+                  *hosts.blocks(bin_dir, arguments.quick, two_hosts)]
+        if arguments.block:
+            for block in session.chosen(blocks, arguments.block, parser):
+                print(report.section(block, measure.run_block(block)), end="\n\n")
+            return 0
+        results = {block.name: measure.run_block(block) for block in blocks}
     facts["time taken"] = f"{time.monotonic() - started:.0f} s"
     verdicts = rules.judge(results)
     name = f"{now:%Y-%m-%d}-{machine.slug(facts['processor'])}-2pe"

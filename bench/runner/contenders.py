@@ -28,6 +28,15 @@ class Contender:
 
 
 @dataclass(frozen=True)
+class Probe:
+    """What is timed just before and after each run, to see whether the machine stayed as it was: the
+    first time that the program prints."""
+
+    contender: Contender
+    meaning: str
+
+
+@dataclass(frozen=True)
 class Block:
     """Contenders that are compared with each other, and how often they meet."""
 
@@ -37,6 +46,13 @@ class Block:
     rounds: int
     wall: bool = False  # what counts is the time of the whole command
     one_failure: bool = False  # a contender that fails is not tried again
+    probe: Probe | None = None
+
+
+def program(bin_dir: Path, name: str) -> tuple[str, str]:
+    """The path of a program, and what is wrong with it."""
+    path = bin_dir / name
+    return str(path), "" if path.exists() else f"{path} is not built"
 
 
 class Launchers:
@@ -46,22 +62,22 @@ class Launchers:
         self._bin = bin_dir
 
     def _program(self, name: str) -> tuple[str, str]:
-        path = self._bin / name
-        return str(path), "" if path.exists() else f"{path} is not built"
+        return program(self._bin, name)
 
     def bare(self, name: str, *args: str) -> Contender:
         path, missing = self._program("bare_limits")
         return Contender(name, (path, *args), missing=missing)
 
-    def heddle(self, name: str, program: str, n: int, *args: str, bind: bool = True, **env: str):
-        path, missing = self._program(program)
+    def heddle(self, name: str, program_name: str, n: int, *args: str, bind: bool = True,
+               **env: str):
+        path, missing = self._program(program_name)
         launcher, no_launcher = self._program("heddle-run")
         binding = ("--bind-to", "core") if bind else ()
         return Contender(name, (launcher, "-n", str(n), *binding, path, *args), env,
                          no_launcher or missing, bind)
 
-    def openmpi(self, program: str, n: int, *args: str, bind: bool = True) -> Contender:
-        path, missing = self._program(f"{program}.openmpi")
+    def openmpi(self, program_name: str, n: int, *args: str, bind: bool = True) -> Contender:
+        path, missing = self._program(f"{program_name}.openmpi")
         launcher = shutil.which("mpirun.openmpi")
         how = ("--bind-to", "core") if bind else ("--oversubscribe", "--bind-to", "none")
         env = {}
@@ -70,8 +86,8 @@ class Launchers:
         return Contender("Open MPI", (launcher or "mpirun.openmpi", *how, "-n", str(n), path, *args),
                          env, missing if launcher else "mpirun.openmpi is not installed", bind)
 
-    def mpich(self, program: str, n: int, *args: str, bind: bool = True) -> Contender:
-        path, missing = self._program(f"{program}.mpich")
+    def mpich(self, program_name: str, n: int, *args: str, bind: bool = True) -> Contender:
+        path, missing = self._program(f"{program_name}.mpich")
         launcher = shutil.which("mpiexec.hydra")
         how = ("-bind-to", "core") if bind else ()
         return Contender("MPICH", (launcher or "mpiexec.hydra", "-launcher", "fork", *how, "-n",
@@ -86,6 +102,8 @@ def _sizes(*sizes: int) -> tuple[str, ...]:
 def blocks(bin_dir: Path, quick: bool) -> list[Block]:
     """Everything that `run.py` measures, in order."""
     to = Launchers(bin_dir)
+    flag = Probe(to.bare("flag", "flag", "--batches", "3", "--batch-us", "500"),
+                 "Bare flag, one way")
     rounds = 3 if quick else 7
 
     step = ("--step", "8", "--batches", "3") if quick else ()
@@ -104,7 +122,7 @@ def blocks(bin_dir: Path, quick: bool) -> list[Block]:
             to.heddle("heddle", "bench_put_signal", 2, *put_sizes, "--batches", "3"),
             to.openmpi("mpi_put", 2, *put_sizes, "--batches", "3"),
             to.mpich("mpi_put", 2, *put_sizes, "--batches", "3"),
-        ), rounds),
+        ), rounds, probe=flag),
         Block("all_reduce", "AllReduce, float32 sum, 2 PEs", (
             to.bare("bare", "all_reduce", *step),
             to.heddle("heddle", "bench_all_reduce", 2, *step),
@@ -112,25 +130,25 @@ def blocks(bin_dir: Path, quick: bool) -> list[Block]:
             to.mpich("mpi_all_reduce", 2, *step),
             to.heddle("heddle ring", "bench_all_reduce", 2, *step, HEDDLE_ALGO="ring"),
             to.heddle("heddle tree", "bench_all_reduce", 2, *step, HEDDLE_ALGO="tree"),
-        ), rounds),
+        ), rounds, probe=flag),
         Block("fresh", "AllReduce of data that was just written, 2 PEs", (
             to.bare("bare", "all_reduce", *fresh),
             to.heddle("heddle", "bench_all_reduce", 2, *fresh),
             to.openmpi("mpi_all_reduce", 2, *fresh),
             to.mpich("mpi_all_reduce", 2, *fresh),
-        ), 1 if quick else 5),
+        ), 1 if quick else 5, probe=flag),
     ]
     for n in (4, 8):
         result.append(Block(f"crowded_{n}", f"AllReduce, {n} PEs", (
             to.heddle("heddle", "bench_all_reduce", n, *few, bind=False),
             to.openmpi("mpi_all_reduce", n, *few, bind=False),
-        ), rounds))
+        ), rounds, probe=flag))
     result.append(Block("init", "Launch, init and one AllReduce, 8 PEs", (
         to.heddle("heddle", "bench_init_time", 8, bind=False),
         to.openmpi("mpi_init", 8, bind=False),
         to.mpich("mpi_init", 8, bind=False),
-    ), rounds, wall=True))
+    ), rounds, wall=True, probe=flag))
     result.append(Block("team", "What a team costs", (
         to.heddle("heddle", "bench_team_cost", 2, bind=False),
-    ), 1))
+    ), 1, probe=flag))
     return result

@@ -11,10 +11,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from .contenders import Block, Contender, Launchers
+from .contenders import Block, Contender, Probe
 
 # (what, variant, bytes), as the programs print them
 Point = tuple[str, str, int]
@@ -25,8 +24,8 @@ class Series:
     """What one contender of one block gave, round by round."""
 
     rounds: list[dict[Point, float]] = field(default_factory=list)
-    # The bare flag just before and just after each round's run.
-    flags_us: list[tuple[float, float]] = field(default_factory=list)
+    # The probe just before and just after each round's run, if that gave a result.
+    probes_us: list[tuple[float, float] | None] = field(default_factory=list)
     facts: dict[str, float] = field(default_factory=dict)  # other numbers, of the last round
     failures: list[str] = field(default_factory=list)
 
@@ -103,16 +102,17 @@ def check_binding(processors: list[list[int]]) -> None:
         raise RunFailed(f"the processes were not bound to a processor each, but to {processors}")
 
 
-def bare_flag_us(launchers: Launchers) -> float:
-    """The bare flag's one-way time now: where the machine has put its processors."""
-    flag = launchers.bare("flag", "flag", "--batches", "3", "--batch-us", "500")
-    objects, _ = run_once(flag, 30)
-    return next(o["us"] for o in objects if o["what"] == "flag")
+def probe_us(probe: Probe) -> float:
+    """What the probe takes now: it tells where the machine has put its processors."""
+    objects, _ = run_once(probe.contender, 30)
+    found = [o["us"] for o in objects if "us" in o]
+    if not found:
+        raise RunFailed("the probe gave no time")
+    return found[0]
 
 
-def run_block(block: Block, probe: Callable[[], float] | None = None,
-              timeout_s: float = 180) -> dict[str, Series]:
-    """All rounds of a block: A B C, A B C, ... `probe` gives the bare flag's time around each run."""
+def run_block(block: Block, timeout_s: float = 180) -> dict[str, Series]:
+    """All rounds of a block: A B C, A B C, ..."""
     series = {contender.name: Series() for contender in block.contenders}
     for number in range(block.rounds):
         print(f"\r{block.title}: round {number + 1} of {block.rounds}   ", end="",
@@ -124,14 +124,16 @@ def run_block(block: Block, probe: Callable[[], float] | None = None,
                 continue
             if block.one_failure and mine.failures:
                 continue
-            before = probe() if probe else None
+            objects, wall_us, probed = [], None, None
             try:
+                before = probe_us(block.probe) if block.probe else None
                 objects, wall_us = run_once(contender, timeout_s)
+                probed = (before, probe_us(block.probe)) if block.probe else None
             except (RunFailed, OSError) as failure:
                 mine.failures.append(f"round {number + 1}: {failure}")
                 objects, wall_us = [], None
-            if probe:
-                mine.flags_us.append((before, probe()))
+            if block.probe:
+                mine.probes_us.append(probed)
             taken = {(o["what"], o["variant"], o["bytes"]): o["us"] for o in objects if "us" in o}
             if block.wall and wall_us is not None:
                 taken[("wall", "", 0)] = wall_us

@@ -29,15 +29,15 @@ def bandwidth(size: int, us: float | None) -> str:
     return "-" if us is None else f"{size / us / 1000:.1f}"
 
 
-def flags(block: dict[str, Series]) -> str:
+def probes(block: Block, results: dict[str, Series]) -> str:
     parts = []
-    for name, series in block.items():
-        if series.flags_us:
-            seen = [us * 1000 for both in series.flags_us for us in both]
-            low, middle, high = min(seen), statistics.median(seen), max(seen)
-            parts.append(f"{name} {middle:.0f} ({low:.0f} to {high:.0f})")
-    return "Bare flag, one way, just before and after each run, in ns, median and range: " + "; ".join(
-        parts) + "." if parts else ""
+    for name, series in results.items():
+        seen = [us for both in series.probes_us if both for us in both]
+        if seen:
+            low, high = microseconds(min(seen)), microseconds(max(seen))
+            parts.append(f"{name} {microseconds(statistics.median(seen))} ({low} to {high})")
+    return f"{block.probe.meaning}, just before and after each run, in us, median and range: " + (
+        "; ".join(parts) + ".") if parts else ""
 
 
 def _ratio(ours: Series, our_key: tuple[str, str], theirs: Series, their_key: tuple[str, str],
@@ -109,6 +109,23 @@ def bare_section(bare: Series, what: str) -> str:
                  [row + ["-"] * (6 - len(row)) for row in rows])
 
 
+def network_section(block: dict[str, Series]) -> str:
+    what = "all_reduce"
+    bare, heddle = block["bare TCP exchange"], block["heddle"]
+    others = {"heddle": "heddle", "Open MPI": "MPI_Allreduce", "MPICH": "MPI_Allreduce"}
+    sizes = {s for series in block.values() for w in (what, "tcp_exchange") for s in series.sizes(w)}
+    rows = []
+    for size in sorted(sizes):
+        rows.append([human(size), microseconds(bare.median("tcp_exchange", "bare", size)),
+                     *(microseconds(block[name].median(what, variant, size))
+                       for name, variant in others.items()),
+                     _ratio(heddle, (what, "heddle"), bare, ("tcp_exchange", "bare"), size),
+                     *(_ratio(heddle, (what, "heddle"), block[name], (what, "MPI_Allreduce"), size)
+                       for name in ("Open MPI", "MPICH"))])
+    return table(["size", "bare TCP exchange, us", *others, "heddle / bare", "/ Open MPI", "/ MPICH"],
+                 rows)
+
+
 def crowded_section(block: dict[str, Series]) -> str:
     rows = []
     for size in sorted({s for series in block.values() for s in series.sizes("all_reduce")}):
@@ -140,6 +157,8 @@ def section(block: Block, series: dict[str, Series]) -> str:
         what = "all_reduce" if block.name == "all_reduce" else "all_reduce_fresh"
         body = all_reduce_section(series, what) + (
             "\n\nThe bare variants, best first, us:\n\n" + bare_section(series["bare"], what))
+    elif block.name.startswith("network"):
+        body = network_section(series)
     elif block.name.startswith("crowded"):
         body = crowded_section(series)
     elif block.name == "init":
@@ -147,7 +166,7 @@ def section(block: Block, series: dict[str, Series]) -> str:
     else:
         body = table(["fact", "bytes"], [[fact, f"{value:,.0f}"] for fact, value in
                                          series["heddle"].facts.items()])
-    parts = [f"## {block.title}", body, flags(series) if not block.wall else "", failures(series)]
+    parts = [f"## {block.title}", body, probes(block, series) if not block.wall else "", failures(series)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -180,7 +199,7 @@ def as_json(facts: dict[str, str], results: Results, verdicts: list[Verdict]) ->
         "results": {
             block: {
                 name: {
-                    "flags_us": one.flags_us,
+                    "probes_us": one.probes_us,
                     "facts": one.facts,
                     "failures": one.failures,
                     "points": [

@@ -3,8 +3,8 @@
 """The speed rules, each decided from the measured rounds.
 
 A ratio is taken twice: of the medians over the rounds, and as the median of the ratios within each
-round. The second decides: its two sides met the same state of the machine. A round in which the bare
-flag shows that they did not (a virtual machine's processors were moved between the two runs, or in
+round. The second decides: its two sides met the same state of the machine. A round in which the probe
+(the bare flag; between hosts the bare TCP exchange) shows that they did not (a virtual machine's processors were moved between the two runs, or in
 one) is left out, unless it happened in most rounds.
 """
 
@@ -45,10 +45,10 @@ class Verdict:
 
 def same_place(ours: Series, theirs: Series, number: int) -> bool:
     """The processors were where they were, before, between and after the two runs of a round."""
-    if ours is theirs or not (ours.flags_us and theirs.flags_us):
+    if ours is theirs or not (ours.probes_us and theirs.probes_us):
         return True
-    flags = [*ours.flags_us[number], *theirs.flags_us[number]]
-    return max(flags) <= 1.6 * min(flags)
+    probes = [*(ours.probes_us[number] or ()), *(theirs.probes_us[number] or ())]
+    return max(probes) <= 1.6 * min(probes)
 
 
 def compare(ours: Series, our_key: tuple[str, str], theirs: Series, their_key: tuple[str, str],
@@ -142,6 +142,23 @@ def all_reduce_rules(results: Results) -> list[Verdict]:
     return verdicts
 
 
+def network_rules(results: Results) -> list[Verdict]:
+    what = "all_reduce"
+    verdicts = []
+    for name, pes in (("network_2", "a PE on each of 2 hosts"),
+                      ("network_4", "2 PEs on each of 2 hosts")):
+        block = results[name]
+        heddle = block["heddle"]
+        for peer in ("Open MPI", "MPICH"):
+            sizes = block[peer].sizes(what)
+            ratios = [compare(heddle, (what, "heddle"), block[peer], (what, "MPI_Allreduce"), s)
+                      for s in sizes]
+            verdicts.append(decide(f"AllReduce, {pes} over TCP, against {peer}, 8 B to 64 MiB",
+                                   "faster", sizes, ratios, 1.0, True,
+                                   missing(heddle, block[peer])))
+    return verdicts
+
+
 def crowded_rules(results: Results) -> list[Verdict]:
     verdicts = []
     for n in (4, 8):
@@ -185,4 +202,4 @@ def team_rules(results: Results) -> list[Verdict]:
 
 def judge(results: Results) -> list[Verdict]:
     return [*put_rules(results), *all_reduce_rules(results), *crowded_rules(results),
-            init_rule(results), *team_rules(results)]
+            *network_rules(results), init_rule(results), *team_rules(results)]

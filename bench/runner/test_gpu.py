@@ -154,7 +154,7 @@ class Contenders(unittest.TestCase):
         block = contenders.Block("b", "title", (failing,), 3, one_failure=True)
         series = measure.run_block(block)["x"]
         self.assertEqual(series.failures, ["round 1: exit status 3: no output"])
-        self.assertEqual(series.flags_us, [])
+        self.assertEqual(series.probes_us, [])
 
 
 class Report(unittest.TestCase):

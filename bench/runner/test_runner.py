@@ -5,7 +5,7 @@
 import sys
 import unittest
 
-from runner import contenders, machine, measure, report, rules
+from runner import contenders, hosts, machine, measure, report, rules
 from runner.measure import RunFailed, Series
 
 KI = contenders.KI
@@ -15,11 +15,18 @@ MOVED = (0.06, 0.27)
 
 def series(what, variant, size, values, flags=None):
     return Series(rounds=[{} if v is None else {(what, variant, size): v} for v in values],
-                  flags_us=flags or [STILL] * len(values))
+                  probes_us=flags or [STILL] * len(values))
 
 
 def python(code, bound=False):
     return contenders.Contender("test", (sys.executable, "-c", code), bound=bound)
+
+
+HERE = hosts.Hosts(contenders.Path("/nowhere"))
+
+
+def every_block():
+    return [*contenders.blocks(HERE.folder, quick=True), *hosts.blocks(HERE.folder, True, HERE)]
 
 
 class Ratios(unittest.TestCase):
@@ -76,13 +83,13 @@ class Verdicts(unittest.TestCase):
     def test_fail_with_the_reason_when_a_contender_is_missing(self):
         absent = Series(failures=["heddle-run is not built"])
         results = {block.name: {c.name: absent for c in block.contenders}
-                   for block in contenders.blocks(contenders.Path("/nowhere"), quick=True)}
+                   for block in every_block()}
         verdicts = rules.judge(results)
-        self.assertEqual(len(verdicts), 12)
+        self.assertEqual(len(verdicts), 16)
         for verdict in verdicts:
             self.assertFalse(verdict.passed)
             self.assertIn("not measured: heddle-run is not built", verdict.found)
-        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 12)
+        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 16)
 
 
 class Tables(unittest.TestCase):
@@ -97,6 +104,36 @@ class Tables(unittest.TestCase):
         row = report.all_reduce_section(results, what).splitlines()[2]
         self.assertEqual(row, "| 8 B | two_shot avx2 | 2.000 | 2.000 | 4.000 | 8.000 | - "
                          "| 2.00 | 0.50 | - |")
+
+
+    def test_show_what_there_is_when_one_fails_between_hosts(self):
+        what = "all_reduce"
+        results = {
+            "bare TCP exchange": series("tcp_exchange", "bare", 8, [1.0]),
+            "heddle": Series(failures=["round 1: exit status 1"]),
+            "Open MPI": series(what, "MPI_Allreduce", 8, [8.0]),
+            "MPICH": series(what, "MPI_Allreduce", 8, [4.0]),
+        }
+        row = report.network_section(results).splitlines()[2]
+        self.assertEqual(row, "| 8 B | 1.000 | - | 8.000 | 4.000 | - | - | - |")
+        block = hosts.blocks(HERE.folder, True, HERE)[0]
+        self.assertIn("- heddle: round 1: exit status 1", report.section(block, results))
+
+
+class Blocks(unittest.TestCase):
+    def test_between_hosts_say_why_there_are_none(self):
+        for block in hosts.blocks(HERE.folder, True, hosts.Hosts(HERE.folder, "no root")):
+            for one in measure.run_block(block).values():
+                self.assertEqual(one.failures, ["no root"])
+
+    def test_go_on_when_the_probe_fails(self):
+        for code in ("raise SystemExit('gone')", ""):
+            block = contenders.Block("b", "title", (python("pass"),), 2,
+                                     probe=contenders.Probe(python(code), "probe"))
+            one = measure.run_block(block)["test"]
+            self.assertEqual((len(one.rounds), one.probes_us), (2, [None, None]))
+            self.assertRegex(one.failures[1], "round 2: (.* gone|the probe gave no time)")
+            self.assertEqual(report.probes(block, {"test": one}), "")
 
 
 class Runs(unittest.TestCase):

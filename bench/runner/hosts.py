@@ -1,0 +1,105 @@
+# SPDX-FileCopyrightText: 2026 The heddle developers
+# SPDX-License-Identifier: Apache-2.0
+"""Contenders that run on two imitated hosts (tests/networks): what is between their processes is TCP."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .contenders import Block, Contender, Probe, program
+
+NETWORKS = Path(__file__).resolve().parent.parent.parent / "tests" / "networks"
+N_HOSTS = 2
+LIMIT_S = 150
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """A set of hosts. `missing` says why there is none, or is empty."""
+
+    folder: Path
+    missing: str = ""
+
+
+@contextlib.contextmanager
+def imitated() -> Iterator[Hosts]:
+    """Two hosts, which are there until the context ends."""
+    script = str(NETWORKS / "hosts.sh")
+    with tempfile.TemporaryDirectory(prefix="heddle-hosts-") as name:
+        done = subprocess.run([script, "up", name, str(N_HOSTS)], capture_output=True, text=True,
+                              check=False)
+        if done.returncode != 0:
+            yield Hosts(Path(name), (done.stderr.strip() or "hosts.sh failed").splitlines()[-1])
+            return
+        try:
+            yield Hosts(Path(name))
+        finally:
+            subprocess.run([script, "down", name], check=False)
+
+
+class HostLaunchers:
+    """Builds the command lines for programs in `bin_dir`, with so many processes on each host."""
+
+    def __init__(self, bin_dir: Path, hosts: Hosts):
+        self._bin = bin_dir
+        self._hosts = hosts
+
+    def _contender(self, name: str, command: tuple[str, ...], missing: str) -> Contender:
+        environment = {"IMITATED_HOSTS": str(self._hosts.folder)}
+        if os.geteuid() == 0:
+            environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        return Contender(name, command, environment, self._hosts.missing or missing, bound=False)
+
+    def plain(self, name: str, program_name: str, per_host: int, *args: str) -> Contender:
+        """Without a launcher: heddle's and the bare programs, which meet by themselves."""
+        path, missing = program(self._bin, program_name)
+        return self._contender(name, (
+            str(NETWORKS / "run_job.sh"), str(self._hosts.folder), str(N_HOSTS), str(per_host),
+            "--timeout", str(LIMIT_S), "--", path, *args), missing)
+
+    def _launched(self, name: str, launcher: str, suffix: str, program_name: str,
+                  options: tuple[str, ...], args: tuple[str, ...]) -> Contender:
+        """By a launcher on the first host."""
+        path, missing = program(self._bin, f"{program_name}.{suffix}")
+        found = shutil.which(launcher)
+        return self._contender(name, (
+            str(NETWORKS / "hosts.sh"), "on", str(self._hosts.folder), "1", "--",
+            found or launcher, *options, path, *args),
+            missing if found else f"{launcher} is not installed")
+
+    def openmpi(self, program_name: str, per_host: int, *args: str) -> Contender:
+        return self._launched("Open MPI", "mpirun.openmpi", "openmpi", program_name, (
+            "--mca", "plm_rsh_agent", str(NETWORKS / "remote_shell.sh"), "--mca", "btl",
+            "tcp,vader,self", "--bind-to", "none", "--oversubscribe", "-H", _named(per_host)), args)
+
+    def mpich(self, program_name: str, per_host: int, *args: str) -> Contender:
+        return self._launched("MPICH", "mpiexec.hydra", "mpich", program_name, (
+            "-launcher", "ssh", "-launcher-exec", str(NETWORKS / "remote_shell.sh"), "-hosts",
+            _named(per_host), "-n", str(N_HOSTS * per_host)), args)
+
+
+def _named(per_host: int) -> str:
+    return ",".join(f"n{i}:{per_host}" for i in range(1, N_HOSTS + 1))
+
+
+def blocks(bin_dir: Path, quick: bool, hosts: Hosts) -> list[Block]:
+    """What `run.py` measures between hosts, in order."""
+    to = HostLaunchers(bin_dir, hosts)
+    step = ("--step", "8", "--batches", "3") if quick else ()
+    probe = Probe(to.plain("probe", "tcp_exchange", 1, "--sizes", "32", "--batches", "3"),
+                  "Bare TCP exchange of 32 bytes")
+    return [Block(f"network_{N_HOSTS * per_host}",
+                  f"AllReduce, float32 sum, {N_HOSTS} hosts over TCP, PEs on each: {per_host}", (
+                      to.plain("bare TCP exchange", "tcp_exchange", 1, *step),
+                      to.plain("heddle", "bench_all_reduce", per_host, *step),
+                      to.openmpi("mpi_all_reduce", per_host, *step),
+                      to.mpich("mpi_all_reduce", per_host, *step),
+                  ), 3 if quick else 7, one_failure=True, probe=probe)
+            for per_host in (1, 2)]
