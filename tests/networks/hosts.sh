@@ -76,6 +76,7 @@ make_host() {
 
 up() {
   local count=$1 i
+  type ip >/dev/null 2>&1 || cannot "iproute2 is not installed"
   [ "$(id -u)" = 0 ] || cannot "only root can make hosts with a network of their own"
   [ "$count" -ge 1 ] && [ "$count" -le 200 ] || { echo "hosts.sh: 1 to 200 hosts, not $count" >&2; exit 2; }
   mkdir -p "$folder"

@@ -7,6 +7,7 @@
 set -uo pipefail
 bin=$1 here=$(cd "$(dirname "$0")" && pwd)
 passed=0 failed=0
+type ip ping >/dev/null 2>&1 || { echo "ip or ping is not installed: no test was run"; exit 77; }
 folder=$(mktemp -d)
 export LAUNCHER_TEST=$folder  # tells leftovers.py which processes are this test's
 trap '"$here/hosts.sh" down "$folder/two"; "$here/hosts.sh" down "$folder/three"; rm -rf "$folder"' EXIT
