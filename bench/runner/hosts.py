@@ -30,10 +30,11 @@ class Hosts:
 
 @contextlib.contextmanager
 def imitated() -> Iterator[Hosts]:
-    """Two hosts, which are there until the context ends."""
+    """Two hosts, which are there until the context ends. Each has its own half of the processors: who
+    counts them, to see whether processes must share one, is told the truth."""
     script = str(NETWORKS / "hosts.sh")
     with tempfile.TemporaryDirectory(prefix="heddle-hosts-") as name:
-        done = subprocess.run([script, "up", name, str(N_HOSTS)], capture_output=True, text=True,
+        done = subprocess.run([script, "up", name, str(N_HOSTS), "own-processors"], capture_output=True, text=True,
                               check=False)
         if done.returncode != 0:
             yield Hosts(Path(name), (done.stderr.strip() or "hosts.sh failed").splitlines()[-1])

@@ -4,7 +4,8 @@
 #
 # Imitated hosts on this machine (root): each has its own network, host name, IPC and /dev/shm, so that processes of two of
 # them share nothing but files. Several sets may exist at a time.
-#   hosts.sh up FOLDER N                 makes FOLDER and the hosts n1 to nN, on a bridge that this machine is on too
+#   hosts.sh up FOLDER N [own-processors]  makes FOLDER and the hosts n1 to nN, on a bridge that this machine is on too; each
+#                                        may use all processors, or those that are its own
 #   hosts.sh down FOLDER                 ends them and every process in them
 #   hosts.sh on FOLDER I -- COMMAND...   replaces itself by the command on host nI: its output, status and process id
 #   hosts.sh link FOLDER I down|up       pulls nI's cable, and puts it back
@@ -75,10 +76,11 @@ make_host() {
 }
 
 up() {
-  local count=$1 i
+  local count=$1 processors=${2:-} i
   type ip >/dev/null 2>&1 || cannot "iproute2 is not installed"
   [ "$(id -u)" = 0 ] || cannot "only root can make hosts with a network of their own"
   [ "$count" -ge 1 ] && [ "$count" -le 200 ] || { echo "hosts.sh: 1 to 200 hosts, not $count" >&2; exit 2; }
+  [ -z "$processors" ] || [ "$count" -le "$(nproc)" ] || cannot "$count hosts cannot have one of $(nproc) processors each"
   mkdir -p "$folder"
   [ ! -e "$folder/set" ] || { echo "hosts.sh: $folder has hosts already" >&2; exit 2; }
   trap '[ $? = 0 ] || down' EXIT
@@ -86,7 +88,10 @@ up() {
   echo "10.79.$set_number.1 gateway" >"$folder/addresses"
   for i in $(seq "$count"); do echo "10.79.$set_number.$((10 + i)) n$i" >>"$folder/addresses"; done
   cat /etc/hosts "$folder/addresses" >"$folder/hosts"
-  for i in $(seq "$count"); do make_host "$i"; done
+  for i in $(seq "$count"); do
+    [ -z "$processors" ] || echo "$(((i - 1) * $(nproc) / count))-$((i * $(nproc) / count - 1))" >"$folder/n$i.processors"
+    make_host "$i"
+  done
 }
 
 # The processes whose network is one of those recorded: they were started here.
@@ -116,12 +121,13 @@ down() {
 }
 
 on() {
-  local i=$1 process
+  local i=$1 process bound=()
   [ "$2" = -- ] || { echo "hosts.sh: on FOLDER I -- COMMAND..." >&2; exit 2; }
   shift 2
   process=$(keeper "$i")
+  [ ! -e "$folder/n$i.processors" ] || bound=(taskset --cpu-list "$(cat "$folder/n$i.processors")")
   # Entering a mount namespace leaves the working directory.
-  exec nsenter --target "$process" --net --uts --ipc --mount -- sh -c 'cd "$0" && exec "$@"' "$PWD" "$@"
+  exec "${bound[@]}" nsenter --target "$process" --net --uts --ipc --mount -- sh -c 'cd "$0" && exec "$@"' "$PWD" "$@"
 }
 
 link() {

@@ -10,7 +10,7 @@ passed=0 failed=0
 type ip ping >/dev/null 2>&1 || { echo "ip or ping is not installed: no test was run"; exit 77; }
 folder=$(mktemp -d)
 export LAUNCHER_TEST=$folder  # tells leftovers.py which processes are this test's
-trap '"$here/hosts.sh" down "$folder/two"; "$here/hosts.sh" down "$folder/three"; rm -rf "$folder"' EXIT
+trap 'for set in two three own; do "$here/hosts.sh" down "$folder/$set"; done; rm -rf "$folder"' EXIT
 "$here/hosts.sh" up "$folder/two" 2
 case $? in 0) ;; 77) echo "no test was run"; exit 77 ;; *) exit 1 ;; esac
 "$here/hosts.sh" up "$folder/three" 3 || exit 1
@@ -47,6 +47,16 @@ check "System V memory is the host's" 0 "0x" "${two[@]}" 1 -- ipcs -m
 check "System V memory is no other's" 1 "" "${two[@]}" 2 -- sh -c 'ipcs -m | grep 0x'
 check "sets are apart" 1 "" "${two[@]}" 1 -- ping -c 1 -W 1 "$(awk '$2 == "n3" {print $1}' "$folder/three/addresses")"
 
+if [ "$(nproc)" -ge 2 ]; then
+  "$here/hosts.sh" up "$folder/own" 2 own-processors
+  check "processors of its own" 0 "^$(($(nproc) / 2))-?" "$here/hosts.sh" on "$folder/own" 2 -- sh -c 'taskset -cp $$ | sed "s/.*: //"'
+  check "all processors" 0 "^$(nproc)$" "${two[@]}" 1 -- nproc
+  "$here/hosts.sh" down "$folder/own"
+fi
+if [ "$(nproc)" -lt 200 ]; then
+  check "more hosts than processors" 77 "cannot have one of" "$here/hosts.sh" up "$folder/own" 200 own-processors
+fi
+
 "$here/hosts.sh" link "$folder/two" 2 down
 check "a pulled cable" 1 "" "${two[@]}" 1 -- ping -c 1 -W 1 n2
 "$here/hosts.sh" link "$folder/two" 2 up
@@ -79,7 +89,7 @@ done
 check "a rank that dies is named" 137 "" "$here/run_job.sh" "$folder/three" 3 1 -- "$bin/launched_rank" 3 "the last rank dies"
 
 # What run_job.sh says of jobs that fail.
-check "the first bad status" 5 "" "$here/run_job.sh" "$folder/two" 2 2 -- sh -c '[ $RANK = 2 ] && exit 5; sleep 0.3; [ $RANK = 1 ] && exit 6; exit 0'
+check "the first bad status" 5 "" "$here/run_job.sh" "$folder/two" 2 2 -- sh -c '[ $RANK = 2 ] && exit 5; sleep 2; [ $RANK = 1 ] && exit 6; exit 0'
 check "a time limit" 124 "have not ended: ranks [0-9 ]*1" "$here/run_job.sh" "$folder/two" 2 1 --timeout 1 -- sleep 100
 check "ranks by host" 0 "^n2 3 of 4$" "$here/run_job.sh" "$folder/two" 2 2 -- sh -c 'echo $(hostname) $RANK of $WORLD_SIZE'
 
@@ -89,7 +99,7 @@ bridges="heddle$(cat "$folder/two/set") heddle$(cat "$folder/three/set")"
 "$here/hosts.sh" down "$folder/two"
 "$here/hosts.sh" down "$folder/three"
 left=$(env -u LAUNCHER_TEST python3 "$here/../launchers/leftovers.py" "$LAUNCHER_TEST"; ls -A "$folder/two" "$folder/three" | grep -v '^/\|^$'
-  for bridge in $bridges; do ip -br link | grep -E "^$bridge[. ]"; done)
+  for bridge in $bridges; do ip -br link | grep -E "^${bridge}[. ]"; done)
 if [ -z "$left" ]; then passed=$((passed + 1)); else failed=$((failed + 1)); printf 'FAILED: left behind:\n%s\n' "$left"; fi
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
