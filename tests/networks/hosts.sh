@@ -13,19 +13,23 @@
 # FOLDER/addresses has a line "10.79.X.1I nI" for each, which the hosts have in /etc/hosts, and "10.79.X.1 gateway" for this
 # machine. Status 77: this machine cannot (no root, no namespaces, no netem), and a message says why.
 #
-# A host is its namespaces, which a sleeping process holds (FOLDER/nI: its id and its network); when it and all others in them
-# have ended, nothing is left of the host.
+# A host is its namespaces, which a sleeping process holds (FOLDER/nI: its id and when it began); when it and all others in
+# them have ended, nothing is left of the host.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 action=${1:-} folder=${2:-}
 
 cannot() { echo "hosts.sh: $*" >&2; exit 77; }
 
+# began PROCESS: when, since the machine was started; nothing if there is no such process.
+began() { sed 's/.*) //' "/proc/$1/stat" 2>/dev/null | awk '$1 != "Z" {print $20}'; }
+
 # keeper I: the process id that holds nI, if it is still the one that was recorded.
 keeper() {
-  local process network
-  read -r process network <"$folder/n$1" || { echo "hosts.sh: $folder has no host n$1" >&2; return 1; }
-  [ "$(readlink "/proc/$process/ns/net")" = "$network" ] || { echo "hosts.sh: host n$1 of $folder has ended" >&2; return 1; }
+  local process start
+  [ -e "$folder/n$1" ] || { echo "hosts.sh: $folder has no host n$1" >&2; return 1; }
+  read -r process start <"$folder/n$1"
+  [ "$(began "$process")" = "$start" ] || { echo "hosts.sh: host n$1 of $folder has ended" >&2; return 1; }
   echo "$process"
 }
 
@@ -65,7 +69,7 @@ make_host() {
     kill -0 $process 2>/dev/null || cannot "no namespaces can be made: $(cat "$folder/n$i.log")"
     sleep 0.01
   done
-  echo "$process $(readlink "/proc/$process/ns/net")" >"$folder/n$i"
+  echo "$process $(began $process)" >"$folder/n$i"
   ip link add "$outer" type veth peer name eth0 netns $process
   ip link set "$outer" master "heddle$set_number" up
   nsenter --target $process --net bash -c '
@@ -94,22 +98,31 @@ up() {
   done
 }
 
-# The processes whose network is one of those recorded: they were started here.
-processes() {
-  cat "$folder"/n[0-9] "$folder"/n[0-9][0-9]* 2>/dev/null | awk '{print $2}' | sort -u >"$folder/networks"
-  [ -s "$folder/networks" ] || return 0
-  find /proc/[0-9]*/ns/net -printf '%l %p\n' 2>/dev/null | grep -wFf "$folder/networks" | cut -d/ -f3
+# others KEEPER...: the processes on the hosts that these hold, but for them.
+others() {
+  local process
+  for process in "$@"; do readlink "/proc/$process/ns/net"; done >"$folder/networks"
+  # Processes end while it looks.
+  { find /proc/[0-9]*/ns/net -printf '%l %p\n' 2>/dev/null || true; } | grep -wFf "$folder/networks" | cut -d/ -f3 |
+    grep -vxF "$(printf '%s\n' "$@")"
 }
 
+# The keepers go last: while one lives, its network is nobody else's, and who is on it was started here.
 down() {
-  local set_number link left tries
+  local set_number link host process keepers=() left tries
   [ -e "$folder/set" ] || return 0
-  for ((tries = 0; tries < 50; tries++)); do
-    left=$(processes || true)
-    [ -n "$left" ] || break
-    kill -9 $left 2>/dev/null || true
-    sleep 0.05
+  for host in $(awk '$2 ~ /^n/ {print substr($2, 2)}' "$folder/addresses"); do
+    process=$(keeper "$host" 2>/dev/null) && keepers+=("$process")
   done
+  if [ ${#keepers[@]} -gt 0 ]; then
+    for ((tries = 0; tries < 50; tries++)); do
+      left=$(others "${keepers[@]}") || break
+      # shellcheck disable=SC2086  # numbers
+      kill -9 $left 2>/dev/null || true
+      sleep 0.05
+    done
+    kill -9 "${keepers[@]}"
+  fi
   set_number=$(cat "$folder/set")
   # A veth goes with its namespace, which the kernel takes down when it has time.
   for link in $(ip -o link show master "heddle$set_number" | sed 's/^[0-9]*: \([^@:]*\).*/\1/'); do
