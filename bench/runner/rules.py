@@ -4,8 +4,8 @@
 
 A ratio is taken twice: of the medians over the rounds, and as the median of the ratios within each
 round. The second decides: its two sides met the same state of the machine. A round in which the probe
-(the bare flag; between hosts the bare TCP exchange) shows that they did not (a virtual machine's processors were moved between the two runs, or in
-one) is left out, unless it happened in most rounds.
+(the bare flag; between hosts the bare TCP exchange) shows that they did not (a virtual machine's
+processors were moved between the two runs, or in one) is left out, unless it happened in most rounds.
 """
 
 from __future__ import annotations
