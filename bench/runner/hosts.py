@@ -76,9 +76,13 @@ class HostLaunchers:
             missing if found else f"{launcher} is not installed")
 
     def openmpi(self, program_name: str, per_host: int, *args: str) -> Contender:
+        # It does not see by itself that processes of such a host share a processor.
+        crowded = per_host > (os.cpu_count() or 1) // N_HOSTS
+        yields = ("--mca", "mpi_yield_when_idle", "1") if crowded else ()
         return self._launched("Open MPI", "mpirun.openmpi", "openmpi", program_name, (
             "--mca", "plm_rsh_agent", str(NETWORKS / "remote_shell.sh"), "--mca", "btl",
-            "tcp,vader,self", "--bind-to", "none", "--oversubscribe", "-H", _named(per_host)), args)
+            "tcp,vader,self", *yields, "--bind-to", "none", "--oversubscribe", "-H",
+            _named(per_host)), args)
 
     def mpich(self, program_name: str, per_host: int, *args: str) -> Contender:
         return self._launched("MPICH", "mpiexec.hydra", "mpich", program_name, (
