@@ -139,8 +139,8 @@ on() {
   shift 2
   process=$(keeper "$i")
   [ ! -e "$folder/n$i.processors" ] || bound=(taskset --cpu-list "$(cat "$folder/n$i.processors")")
-  # Entering a mount namespace leaves the working directory.
-  exec "${bound[@]}" nsenter --target "$process" --net --uts --ipc --mount -- sh -c 'cd "$0" && exec "$@"' "$PWD" "$@"
+  # Entering a mount namespace leaves the working directory, and a root that was changed.
+  exec "${bound[@]}" nsenter --target "$process" --net --uts --ipc --mount --root -- env --chdir="$PWD" "$@"
 }
 
 link() {
