@@ -10,10 +10,13 @@
 namespace heddle {
 namespace {
 
-/// Waits for the socket; false when the deadline has passed.
+/// Waits for the socket until the deadline, after which one more look at it is due; false when that
+/// was taken. A socket that is always ready does not put the deadline off.
 bool wait_for(const frame_link& link, short events, deadline until) {
+  if (until.passed()) return false;
   pollfd entry{link.fd(), events, 0};
-  return ::poll(&entry, 1, until.poll_milliseconds()) > 0 || !until.passed();
+  ::poll(&entry, 1, until.poll_milliseconds());
+  return true;
 }
 
 [[noreturn]] void throw_left(const frame_link& link, int rank) {
@@ -23,11 +26,21 @@ bool wait_for(const frame_link& link, short events, deadline until) {
 
 [[noreturn]] void throw_told(const frame& told) {
   byte_reader in(told.payload());
-  const auto status = static_cast<heddle_status_t>(in.number<std::int32_t>());
-  throw error(status == HEDDLE_SUCCESS ? HEDDLE_ERROR_SYSTEM : status, in.text());
+  const auto status = read_status(in);
+  const auto problem = in.text();
+  if (status == HEDDLE_SUCCESS || problem.empty())
+    throw malformed_message("a failure that says nothing");
+  throw error(status, problem);
 }
 
 }  // namespace
+
+heddle_status_t read_status(byte_reader& in) {
+  const auto status = in.number<std::int32_t>();
+  if (status < HEDDLE_SUCCESS || status > HEDDLE_ERROR_INTERNAL)
+    throw malformed_message(fmt::format("status {}", status));
+  return static_cast<heddle_status_t>(status);
+}
 
 void send_frame(frame_link& link, int rank, frame news, deadline until) {
   link.send(std::move(news));

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 
+#include "bootstrap/byte_stream.hpp"
 #include "bootstrap/frame_link.hpp"
 #include "support/deadline.hpp"
 
@@ -17,6 +18,9 @@ namespace heddle {
 
 /// The type of send_failure's frame: 32 bits of status, a text.
 constexpr std::uint16_t failure_frame = 0xffff;
+
+/// A status as another rank wrote it. Throws malformed_message for what is none.
+heddle_status_t read_status(byte_reader& in);
 
 /// Sends a frame to a rank. Throws HEDDLE_ERROR_TIMEOUT if it does not take it in time.
 void send_frame(frame_link& link, int rank, frame news, deadline until);

@@ -125,7 +125,7 @@ void meeting::dispatch(const epoll_event& event) {
   if (key == call_key) {
     if (call_ && call_->socket) advance_call();
   } else if (key < rank_keys) {
-    accept_all(static_cast<int>(key - listener_keys));
+    accept_some(static_cast<int>(key - listener_keys));
   } else if (key < stranger_keys) {
     int rank = static_cast<int>(key - rank_keys);
     if (auto found = links_.find(rank); found != links_.end()) read_link(rank, *found->second);
@@ -144,8 +144,10 @@ void meeting::read_link(int rank, frame_link& link) {
                 request_.size, link.problem().empty() ? "its connection ended" : link.problem());
 }
 
-void meeting::accept_all(int listener) {
-  for (;;) {
+void meeting::accept_some(int listener) {
+  // The rest at the next turn of the loop: callers may come faster than they are accepted.
+  constexpr int most = 64;
+  for (int i = 0; i < most; ++i) {
     unique_fd socket(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket) {
       if (errno == EINTR || errno == ECONNABORTED) continue;

@@ -69,7 +69,7 @@ class meeting {
   struct call;
 
   void read_link(int rank, frame_link& link);
-  void accept_all(int listener);
+  void accept_some(int listener);
   void serve(std::list<stranger>::iterator who);
   void drop(std::list<stranger>::iterator who, const std::string& problem);
   std::string judge(const caller_hello& hello) const;

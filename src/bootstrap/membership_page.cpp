@@ -41,7 +41,8 @@ std::unique_ptr<membership_page> membership_page::open(int pid, int fd, const id
                                                        std::string& problem) {
   std::unique_ptr<membership_page> page(new membership_page);
   auto path = fmt::format("/proc/{}/fd/{}", pid, fd);
-  page->memory_ = unique_fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Where the process has a pipe at that number, a blocking open waits for its writer.
+  page->memory_ = unique_fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status {};
   if (!page->memory_ || ::fstat(page->memory_.get(), &status) != 0) {
     problem = fmt::format("{}: {}", path, std::generic_category().message(errno));

@@ -180,7 +180,15 @@ std::vector<bootstrap::bytes> tree_bootstrap::collective(collective_call call, b
   if (found == results_.end()) throw_why_not(call, number);
   auto outcome = std::move(found->second);
   results_.erase(found);
-  if (outcome.status == HEDDLE_SUCCESS) return std::move(outcome.parts);
+  if (outcome.status == HEDDLE_SUCCESS) {
+    const int expected = call == collective_call::all_gather ? size() : 0;
+    if (outcome.parts.size() != static_cast<std::size_t>(expected))
+      throw_error(HEDDLE_ERROR_SYSTEM,
+                  "{} (collective {}) ended with {} parts, not {}; load the same heddle library on "
+                  "every PE",
+                  name_of(call), number, outcome.parts.size(), expected);
+    return std::move(outcome.parts);
+  }
   // A rank that left may have done so for the loss of another.
   if (auto loss = losses_.first())
     throw error(HEDDLE_ERROR_PEER_LOST, describe_loss(call, number, *loss, size()));

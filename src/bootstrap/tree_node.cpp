@@ -43,9 +43,15 @@ void encode(const collective_rounds::outcome& outcome, byte_writer& out) {
   for (auto& part : outcome.parts) out.block(part);
 }
 
+std::int32_t read_rank(byte_reader& in, int size) {
+  const auto rank = in.number<std::int32_t>();
+  if (rank < 0 || rank >= size) throw malformed_message(fmt::format("rank {}", rank));
+  return rank;
+}
+
 collective_rounds::outcome decode(byte_reader& in) {
   collective_rounds::outcome outcome;
-  outcome.status = static_cast<heddle_status_t>(in.number<std::int32_t>());
+  outcome.status = read_status(in);
   if (outcome.status != HEDDLE_SUCCESS) {
     outcome.problem = in.text();
     return outcome;
@@ -58,11 +64,13 @@ collective_rounds::outcome decode(byte_reader& in) {
   return outcome;
 }
 
-/// Starts a thread that takes no signals: those of the program are for its own threads.
+/// Starts a thread that takes no signals: those of the program are for its own threads. Faults of
+/// the thread itself stay: blocked, they would end the process past the program's handlers.
 template <class Body>
 std::thread start_quietly(Body body) {
   sigset_t all, before;
   ::sigfillset(&all);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) ::sigdelset(&all, fault);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
     std::thread thread(std::move(body));
@@ -259,22 +267,19 @@ void tree_node::handle(int from, const frame& received) {
       return handle_absent(received);
     case message::who: {
       auto number = in.number<std::uint64_t>();
-      auto asker = in.number<std::int32_t>();
-      if (asker < 0 || asker >= size_) throw malformed_message(fmt::format("rank {}", asker));
+      auto asker = read_rank(in, size_);
       return rank_ == 0 ? answer_who(number, asker) : send_to_parent(received);
     }
     case message::lost: {
-      auto rank = in.number<std::int32_t>();
-      if (rank < 0 || rank >= size_) throw malformed_message(fmt::format("rank {}", rank));
+      auto rank = read_rank(in, size_);
       return lose(rank, in.text(), from);
     }
     case message::left: {
-      auto rank = in.number<std::int32_t>();
-      if (rank < 0 || rank >= size_) throw malformed_message(fmt::format("rank {}", rank));
+      auto rank = read_rank(in, size_);
       return note_left(rank, received, from);
     }
     case message::failed: {
-      in.number<std::int32_t>();
+      read_status(in);
       return lose(from, "it could not join: " + in.text());
     }
   }
@@ -286,22 +291,22 @@ void tree_node::handle_part(const frame& received) {
   byte_reader in(received.payload());
   auto number = in.number<std::uint64_t>();
   auto call = static_cast<collective_call>(in.number<std::uint8_t>());
-  auto rank = in.number<std::int32_t>();
-  if (rank < 0 || rank >= size_) throw malformed_message(fmt::format("rank {}", rank));
+  auto rank = read_rank(in, size_);
   rounds_.add(number, rank, call, bootstrap::bytes(in.left().begin(), in.left().end()));
   announce_decided();
 }
 
 void tree_node::handle_result(const frame& received) {
-  send_to_children(received);
   byte_reader in(received.payload());
   auto number = in.number<std::uint64_t>();
-  events_.decided(number, decode(in));
+  auto outcome = decode(in);
+  send_to_children(received);
+  events_.decided(number, std::move(outcome));
 }
 
 void tree_node::handle_absent(const frame& received) {
   byte_reader in(received.payload());
-  auto asker = in.number<std::int32_t>();
+  auto asker = read_rank(in, size_);
   if (asker != rank_) {
     auto next = links_.find(shape_.child_towards(rank_, asker));
     if (next != links_.end()) next->second->send(received);
@@ -310,7 +315,7 @@ void tree_node::handle_absent(const frame& received) {
   auto number = in.number<std::uint64_t>();
   std::vector<int> ranks;
   for (auto count = in.number<std::uint32_t>(); count > 0; --count)
-    ranks.push_back(in.number<std::int32_t>());
+    ranks.push_back(read_rank(in, size_));
   events_.absent(number, std::move(ranks));
 }
 

@@ -6,9 +6,33 @@
 #include <doctest/doctest.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <new>
 #include <utility>
 
+#include "bootstrap/byte_stream.hpp"
+
 using namespace heddle;
+
+namespace {
+
+std::atomic<std::size_t> largest_allocation = 0;
+
+}  // namespace
+
+// Not inlined: GCC would see new and free where they are used, and take them for a mismatch.
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  auto largest = largest_allocation.load();
+  while (size > largest && !largest_allocation.compare_exchange_weak(largest, size)) continue;
+  if (void* made = std::malloc(size)) return made;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* made) noexcept { std::free(made); }
+[[gnu::noinline]] void operator delete(void* made, std::size_t /*size*/) noexcept {
+  std::free(made);
+}
 
 namespace {
 
@@ -66,4 +90,23 @@ TEST_CASE("output that cannot be sent is dropped whole, and the next frame begin
     ++received;
   });
   CHECK(received == 1);
+}
+
+TEST_CASE("memory grows with what has come, not with what a frame announces") {
+  for (const std::uint32_t announced : {std::uint32_t{frame::longest}, 0xffffffffu}) {
+    CAPTURE(announced);
+    auto [left, right] = connected();
+    frame_link receiver(shielded_fd(std::move(right)), {});
+    byte_writer header;
+    header.number(announced).number(std::uint16_t{1}).number(std::uint16_t{0});
+    const std::vector<std::byte> some(100'000);
+    REQUIRE(::send(left.get(), header.bytes().data(), header.bytes().size(), 0) == 8);
+    REQUIRE(::send(left.get(), some.data(), some.size(), 0) == 100'000);
+    largest_allocation = 0;
+    CHECK(!receiver.receive_one());
+    CHECK(largest_allocation < 1'000'000);
+    const bool is_allowed = announced <= frame::longest;
+    CHECK(receiver.current() == (is_allowed ? frame_link::state::open : frame_link::state::failed));
+    CHECK(receiver.problem() == (is_allowed ? "" : "it sent a message of 4294967295 bytes"));
+  }
 }

@@ -5,7 +5,9 @@
 
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -78,6 +80,16 @@ void close_all_pollers() {
 TEST_CASE("a tree over Unix sockets conforms") { check_conformance(8, true); }
 
 TEST_CASE("a narrow tree over TCP conforms") { check_conformance(2, false); }
+
+TEST_CASE("where a rank's page should be, a pipe is not waited for") {
+  const auto path = std::filesystem::temp_directory_path() / ("heddle-" + random_hex(8));
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  const unique_fd pipe(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  std::filesystem::remove(path);
+  std::string problem;
+  CHECK(!membership_page::open(::getpid(), pipe.get(), {}, problem));
+  CHECK(problem.ends_with("is not a membership page"));
+}
 
 TEST_CASE("a program that closes the bootstrap's descriptors loses its peers, and no more") {
   for (int size : {1, 3}) {

@@ -17,13 +17,14 @@
 #include <future>
 #include <heddle/error.hpp>
 
-#include "bootstrap/byte_stream.hpp"
 #include "bootstrap/frame_call.hpp"
 #include "bootstrap/meeting.hpp"
 #include "bootstrap/network_interface.hpp"
 #include "bootstrap/socket_address.hpp"
+#include "check_status.hpp"
 #include "environment_variable.hpp"
 #include "thread_starter.hpp"
+#include "unique_id_parts.hpp"
 
 using namespace heddle;
 using namespace std::chrono_literals;
@@ -50,37 +51,6 @@ extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo
 namespace {
 
 const std::string loopback = "=lo";
-
-socket_address address_in(const heddle_unique_id_t& id) {
-  byte_reader in(std::as_bytes(std::span(id.bytes)));
-  (void)in.number<std::uint16_t>();
-  (void)in.raw(32);
-  (void)in.number<std::uint8_t>();
-  return socket_address::read(in);
-}
-
-bootstrap::secret secret_in(const heddle_unique_id_t& id) {
-  bootstrap::secret secret;
-  std::memcpy(secret.data(), id.bytes + sizeof(std::uint16_t), secret.size());
-  return secret;
-}
-
-unique_fd connect_to(const socket_address& address) {
-  unique_fd socket(::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-  REQUIRE(::connect(socket.get(), address.data(), address.size()) == 0);
-  return socket;
-}
-
-void check_status(const std::function<void()>& call, heddle_status_t status, const char* part) {
-  try {
-    call();
-    FAIL("no error");
-  } catch (const error& failure) {
-    CAPTURE(std::string(failure.what()));
-    CHECK(failure.status() == status);
-    CHECK(std::string(failure.what()).find(part) != std::string::npos);
-  }
-}
 
 /// A rank's connection to rank 0.
 std::unique_ptr<frame_link> meet_rank_zero(const heddle_unique_id_t& id, int rank, int size) {
