@@ -176,10 +176,7 @@ void tell_table(fuzz_input& in) {
 
 class events final : public tree_events {
  public:
-  void decided(std::uint64_t /*number*/, collective_rounds::outcome outcome) override {
-    require(outcome.status != HEDDLE_SUCCESS || outcome.parts.empty() || outcome.parts.size() == 4,
-            "a result has a part of each rank, or none");
-  }
+  void decided(std::uint64_t /*number*/, collective_rounds::outcome /*outcome*/) override {}
   void absent(std::uint64_t /*number*/, std::vector<int> /*ranks*/) override {}
   void lost(int rank, std::string_view reason) override {
     require(rank >= 0 && rank < 4, "a rank of the job is lost");
