@@ -86,8 +86,9 @@ void wait_for_end_of(int socket) {
   const auto until = deadline::after(10s);
   for (;;) {
     pollfd entry{socket, POLLIN, 0};
-    require(::poll(&entry, 1, until.poll_milliseconds()) > 0,
-            "the rank ends the connection in time");
+    const int ready = ::poll(&entry, 1, until.poll_milliseconds());
+    if (ready < 0 && errno == EINTR) continue;  // the fuzzer's own alarm
+    require(ready > 0, "the rank ends the connection in time");
     char buffer[4096];
     if (::recv(socket, buffer, sizeof buffer, 0) <= 0) return;
   }
