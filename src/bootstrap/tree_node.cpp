@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "support/log.hpp"
+#include "support/quiet_thread.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle {
@@ -64,25 +65,6 @@ collective_rounds::outcome decode(byte_reader& in) {
   return outcome;
 }
 
-/// Starts a thread that takes no signals: those of the program are for its own threads. Faults of
-/// the thread itself stay: blocked, they would end the process past the program's handlers.
-template <class Body>
-std::thread start_quietly(Body body) {
-  sigset_t all, before;
-  ::sigfillset(&all);
-  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) ::sigdelset(&all, fault);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  try {
-    std::thread thread(std::move(body));
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    return thread;
-  } catch (const std::system_error& e) {
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw_error(HEDDLE_ERROR_SYSTEM,
-                "asked for a thread to serve the bootstrap: {}; raise ulimit -u", e.what());
-  }
-}
-
 }  // namespace
 
 tree_node::tree_node(int rank, tree_shape shape, int size, links links,
@@ -107,7 +89,7 @@ tree_node::tree_node(int rank, tree_shape shape, int size, links links,
     for (int other : others) check(other);
   });
   doorbell_.ring();
-  thread_ = start_quietly([this] { run(); });
+  thread_ = start_quietly("serve the bootstrap", [this] { run(); });
   ::pthread_setname_np(thread_.native_handle(), "heddle-boot");
 }
 

@@ -27,6 +27,8 @@ ordered_json what_must_agree(const environment& settings) {
           {"HEDDLE_EPOCH_BITS", settings.epoch_bits},
           {"HEDDLE_FABRIC_HANDLES", settings.fabric_handles},
           {"HEDDLE_MULTICAST", settings.multicast ? 1 : 0},
+          {"HEDDLE_P2P_DISABLE", settings.p2p_disable ? 1 : 0},
+          {"HEDDLE_CONTEXTS", settings.contexts},
           {"HEDDLE_ALGO", settings.algo},
           {"HEDDLE_PROTO", settings.proto},
           {"HEDDLE_CHANNELS", settings.channels},

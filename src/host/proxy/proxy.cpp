@@ -11,10 +11,10 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <heddle/device/backoff.hpp>
 
 #include "support/log.hpp"
+#include "support/quiet_thread.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle {
@@ -51,12 +51,7 @@ proxy::proxy(std::unique_ptr<transport> network, const options& options)
     add_queues(options, false, kernel_ref_);
   else
     kernel_ref_ = host_ref_;
-  // The program's signals are for its own threads.
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { run(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  thread_ = start_quietly("serve the proxy", [this] { run(); });
 }
 
 proxy::~proxy() {
