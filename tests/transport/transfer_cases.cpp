@@ -171,6 +171,10 @@ TEST_CASE("writes to a PE that does nothing are refused at last, and all arrive"
     constexpr std::size_t size = 64 << 10;
     constexpr std::size_t places = 128;
     constexpr std::size_t most = 2000;
+    // Connected, which takes both.
+    self.send(1 - self.pe(), std::vector<std::byte>(1));
+    self.receive();
+    self.meet();
     if (self.pe() == 1) {
       self.sleep_until("the other PE has posted all it can", [&] { return full.load(); });
       return;
@@ -181,7 +185,7 @@ TEST_CASE("writes to a PE that does nothing are refused at last, and all arrive"
     int refusals = 0;
     while (posted < most && refusals < 1000) {
       const std::size_t at = posted % places * size;
-      if (self.network().post_write(0, {1, 0, at}, source.data() + at, size, posted + 1,
+      if (self.network().post_write(0, {1, 0, at}, source.data() + at, size, self.next_token(),
                                     self.next_immediate(1))) {
         ++posted;
         refusals = 0;
