@@ -86,6 +86,17 @@ TEST_CASE("messages of every size arrive whole and in order") {
     });
 }
 
+TEST_CASE("PEs that reach for each other at the same moment get through") {
+  for (int round = 0; round < 30; ++round)
+    run_job({.n_pes = 2 + round % 2, .heap_bytes = 64, .deadline = 20}, [](test_pe& self) {
+      for (int i = 0; i < 3; ++i) {
+        for (int pe = 0; pe < self.n_pes(); ++pe)
+          if (pe != self.pe()) self.send(pe, std::vector<std::byte>(500));
+        for (int pe = 1; pe < self.n_pes(); ++pe) self.receive();
+      }
+    });
+}
+
 TEST_CASE("messages may be filled side by side, posted in any order, or left out") {
   run_job({.n_pes = 3}, [](test_pe& self) {
     std::map<std::uint32_t, std::uint32_t> last;
