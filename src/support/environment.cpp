@@ -152,6 +152,10 @@ const std::vector<variable>& variables() {
        "How GPU memory goes to other processes: auto (as fabric handles where every PE's driver "
        "has them, else as file descriptors) or off (as file descriptors)",
        one_of(&environment::fabric_handles, {"auto", "off"})},
+      {"HEDDLE_FABRIC_PROVIDER", "",
+       "Provider of libfabric for peers on other hosts, as net, tcp;ofi_rxm, sockets, udp;ofi_rxd, "
+       "verbs;ofi_rxm, cxi or efa; empty: the best that fits (heddle-info lists them)",
+       text(&environment::fabric_provider)},
       {"HEDDLE_HEAP_SIZE", "auto",
        "Address space reserved for each PE's heap, as 64M or 16GiB: memory is taken as it is used; "
        "auto: the machine's memory rounded up to a power of two, or less where many PEs share a "

@@ -10,6 +10,7 @@
 #include <array>
 #include <string_view>
 
+#include "host/transport/libfabric/provider_choice.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle::libfabric {
@@ -27,7 +28,7 @@ transport::traits traits_of(const fi_info& info, const std::string& interface,
   traits.completion_is_delivery = order == transport::message_order::after_completions;
   traits.needs_registered_local = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
   traits.pins_memory = (info.domain_attr->mr_mode & FI_MR_ALLOCATED) != 0;
-  traits.has_atomics = (info.caps & FI_ATOMIC) != 0;
+  traits.has_atomics = has_sound_atomics(info);
   traits.most_message_bytes = std::min(message_bytes, info.ep_attr->max_msg_size);
   traits.most_transfer_bytes = std::min(std::size_t{1} << 30, info.ep_attr->max_msg_size);
   traits.eager_bytes = traits.most_message_bytes / 2;
@@ -35,9 +36,7 @@ transport::traits traits_of(const fi_info& info, const std::string& interface,
 }
 
 /// Whether the endpoint itself has both atomics on words of 8 bytes.
-bool has_word_atomics(std::string_view provider, fid_ep* endpoint) {
-  // The target crashes in fi_cq_read (1.17 to 2.x, github.com/ofiwg/libfabric/issues/11814).
-  if (provider.ends_with(";ofi_rxd")) return false;
+bool has_word_atomics(fid_ep* endpoint) {
   std::size_t count = 0;
   return ::fi_fetch_atomicvalid(endpoint, FI_UINT64, FI_SUM, &count) == 0 && count >= 1 &&
          ::fi_compare_atomicvalid(endpoint, FI_UINT64, FI_CSWAP, &count) == 0 && count >= 1;
@@ -57,9 +56,7 @@ fabric_transport::fabric_transport(const library& functions, const fi_info& chos
       receives_(std::min(endpoint_.info().rx_attr->size, most_messages)),
       messages_(std::min(endpoint_.info().tx_attr->size, most_messages)),
       transfers_(std::min(endpoint_.info().tx_attr->size, most_transfers)) {
-  if (traits_.has_atomics)
-    traits_.has_atomics =
-        has_word_atomics(endpoint_.info().fabric_attr->prov_name, endpoint_.get());
+  if (traits_.has_atomics) traits_.has_atomics = has_word_atomics(endpoint_.get());
   const std::size_t buffer_bytes =
       (receives_.size() + messages_.size()) * traits_.most_message_bytes;
   // Not touched before it is used.
