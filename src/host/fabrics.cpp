@@ -4,46 +4,63 @@
 
 #if defined(HEDDLE_HAVE_LIBFABRIC)
 
-#include <dlfcn.h>
-#include <rdma/fabric.h>
+#include <fmt/format.h>
 
-#include <algorithm>
-#include <memory>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "host/transport/libfabric/library.hpp"
+#include "host/transport/libfabric/provider_choice.hpp"
 
 namespace heddle {
 namespace {
 
-template <class Function>
-Function* function_of(void* library, const char* name) {
-  return reinterpret_cast<Function*>(::dlsym(library, name));
+std::string order_of(const fi_info& info) {
+  const auto order = libfabric::promised_order(info);
+  if (!order) return "no order";
+  switch (*order) {
+    case transport::message_order::after_writes:
+      return "messages after writes";
+    case transport::message_order::after_completions:
+      return "messages after completed writes";
+    case transport::message_order::counted:
+      return "counted writes";
+  }
+  return "no order";
+}
+
+std::string memory_mode_of(const fi_info& info) {
+  constexpr std::array<std::pair<int, const char*>, 5> names = {{{FI_MR_LOCAL, "local"},
+                                                                 {FI_MR_VIRT_ADDR, "addresses"},
+                                                                 {FI_MR_ALLOCATED, "pinned"},
+                                                                 {FI_MR_PROV_KEY, "own keys"},
+                                                                 {FI_MR_ENDPOINT, "endpoint"}}};
+  std::vector<std::string_view> asked;
+  for (const auto& [bit, name] : names)
+    if ((info.domain_attr->mr_mode & bit) != 0) asked.emplace_back(name);
+  return asked.empty() ? "any" : fmt::format("{}", fmt::join(asked, " "));
+}
+
+std::string promises_of(const fi_info& info) {
+  return fmt::format("{}, {}, {} progress, memory: {}", order_of(info),
+                     libfabric::has_sound_atomics(info) ? "atomics" : "no atomics",
+                     info.domain_attr->data_progress == FI_PROGRESS_AUTO ? "automatic" : "manual",
+                     memory_mode_of(info));
 }
 
 }  // namespace
 
-std::vector<fabric_description> find_fabrics() {
+std::vector<fabric_description> find_fabrics(const std::string& provider,
+                                             const std::string& interfaces) {
   std::vector<fabric_description> result;
-  // Never closed: providers leave threads and handlers behind.
-  void* library = ::dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library) return result;
-  auto* get = function_of<decltype(fi_getinfo)>(library, "fi_getinfo");
-  auto* free = function_of<decltype(fi_freeinfo)>(library, "fi_freeinfo");
-  auto* duplicate = function_of<decltype(fi_dupinfo)>(library, "fi_dupinfo");
-  if (!get || !free || !duplicate) return result;
-  const std::unique_ptr<fi_info, decltype(free)> hints(duplicate(nullptr), free);
-  if (!hints) return result;
-  hints->ep_attr->type = FI_EP_RDM;
-  hints->caps = FI_RMA;
-  hints->domain_attr->mr_mode =
-      FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT | FI_MR_RAW;
-  hints->mode = FI_CONTEXT | FI_CONTEXT2;
-  fi_info* found = nullptr;
-  if (get(FI_VERSION(1, 9), nullptr, nullptr, 0, hints.get(), &found) != 0) return result;
-  const std::unique_ptr<fi_info, decltype(free)> owner(found, free);
-  for (const fi_info* info = found; info; info = info->next) {
-    const fabric_description row{info->fabric_attr->prov_name, info->fabric_attr->name,
-                                 info->domain_attr->name};
-    if (std::find(result.begin(), result.end(), row) == result.end()) result.push_back(row);
-  }
+  const auto* functions = libfabric::load_library();
+  if (!functions) return result;
+  const libfabric::offers offers(*functions);
+  for (const auto& one :
+       libfabric::rank_providers(offers.all(), {provider, interfaces, false, list_interfaces()}))
+    result.push_back({one.provider, one.interface, one.address,
+                      one.fits ? promises_of(*one.info) : std::string(), one.reason});
   return result;
 }
 
@@ -51,6 +68,9 @@ std::vector<fabric_description> find_fabrics() {
 
 #else
 
-std::vector<heddle::fabric_description> heddle::find_fabrics() { return {}; }
+std::vector<heddle::fabric_description> heddle::find_fabrics(const std::string& /*provider*/,
+                                                             const std::string& /*interfaces*/) {
+  return {};
+}
 
 #endif

@@ -7,17 +7,19 @@
 
 namespace heddle {
 
-/// A way to a network that libfabric offers.
+/// A way to a network that libfabric offers, as heddle-info shows it.
 struct fabric_description {
   std::string provider;
-  std::string fabric;
-  std::string domain;
-  bool operator==(const fabric_description&) const = default;
+  std::string interface;  ///< or the device's name, where there is no interface
+  std::string address;
+  std::string promises;  ///< what heddle relies on there; empty if it does not do
+  std::string verdict;   ///< whether it would be chosen for PEs on several hosts, and why
 };
 
-/// What libfabric offers for remote peers; nothing is sent through it yet. Nothing if libfabric is
-/// not there. It is loaded for the call: the libraries that it brings along take up to 0.2 s to
-/// start, which every program would pay.
-std::vector<fabric_description> find_fabrics();
+/// What libfabric offers for peers on other hosts, the best first, by HEDDLE_FABRIC_PROVIDER
+/// (`provider`) and HEDDLE_SOCKET_IFNAME (`interfaces`). Nothing if libfabric is not there. It is
+/// loaded for the call: the libraries that it brings along take up to 0.2 s to start.
+std::vector<fabric_description> find_fabrics(const std::string& provider,
+                                             const std::string& interfaces);
 
 }  // namespace heddle

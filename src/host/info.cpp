@@ -72,9 +72,13 @@ ordered_json devices() {
 
 ordered_json fabrics() {
   auto result = ordered_json::array();
-  for (const auto& each : heddle::find_fabrics())
-    result.push_back(
-        {{"provider", each.provider}, {"fabric", each.fabric}, {"domain", each.domain}});
+  const auto settings = heddle::environment::from_process();
+  for (const auto& each : heddle::find_fabrics(settings.fabric_provider, settings.socket_ifname)) {
+    result.push_back({{"provider", each.provider}, {"interface", each.interface}});
+    if (!each.address.empty()) result.back()["address"] = each.address;
+    result.back()["verdict"] = each.verdict;
+    if (!each.promises.empty()) result.back()["promises"] = each.promises;
+  }
   return result;
 }
 

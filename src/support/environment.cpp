@@ -159,8 +159,8 @@ const std::vector<variable>& variables() {
        "has them, else as file descriptors) or off (as file descriptors)",
        one_of(&environment::fabric_handles, {"auto", "off"})},
       {"HEDDLE_FABRIC_PROVIDER", "",
-       "Provider of libfabric to use, as net, tcp;ofi_rxm, verbs;ofi_rxm, efa or cxi; empty: the "
-       "best that all PEs have",
+       "Provider of libfabric for peers on other hosts, as net, tcp;ofi_rxm, sockets, udp;ofi_rxd, "
+       "verbs;ofi_rxm, cxi or efa; empty: the best that fits (heddle-info lists them)",
        text(&environment::fabric_provider)},
       {"HEDDLE_HEAP_SIZE", "auto",
        "Address space reserved for each PE's heap, as 64M or 16GiB: memory is taken as it is used; "

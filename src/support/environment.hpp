@@ -13,12 +13,13 @@ namespace heddle {
 /// Every HEDDLE_* variable is one field here and one row in environment.cpp (name, default,
 /// meaning, parser), from which parsing, `heddle-info` and the errors follow.
 struct environment {
-  std::string debug;           ///< HEDDLE_DEBUG: NONE, WARN, INFO or TRACE
-  std::string debug_subsys;    ///< HEDDLE_DEBUG_SUBSYS
-  bool check = false;          ///< HEDDLE_CHECK: compare collective calls across PEs
-  std::string fabric_handles;  ///< HEDDLE_FABRIC_HANDLES: auto or off
-  double timeout = 0;          ///< HEDDLE_TIMEOUT: seconds that a wait may take
-  double init_timeout = 0;     ///< HEDDLE_INIT_TIMEOUT: seconds that joining the job may take
+  std::string debug;            ///< HEDDLE_DEBUG: NONE, WARN, INFO or TRACE
+  std::string debug_subsys;     ///< HEDDLE_DEBUG_SUBSYS
+  bool check = false;           ///< HEDDLE_CHECK: compare collective calls across PEs
+  std::string fabric_handles;   ///< HEDDLE_FABRIC_HANDLES: auto or off
+  std::string fabric_provider;  ///< HEDDLE_FABRIC_PROVIDER: of libfabric; "": the best that fits
+  double timeout = 0;           ///< HEDDLE_TIMEOUT: seconds that a wait may take
+  double init_timeout = 0;      ///< HEDDLE_INIT_TIMEOUT: seconds that joining the job may take
   std::size_t heap_size =
       0;                     ///< HEDDLE_HEAP_SIZE: bytes reserved per PE; 0 until init settles auto
   std::string device;        ///< HEDDLE_DEVICE: host, cuda or cuda:N

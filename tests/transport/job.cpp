@@ -105,6 +105,14 @@ void test_pe::wait(const std::string& what, const std::function<bool()>& done) {
   }
 }
 
+void test_pe::sleep_until(const std::string& what, const std::function<bool()>& done) {
+  while (!done()) {
+    if (all_.failed) throw std::runtime_error("another PE failed");
+    if (all_.until.passed()) throw std::runtime_error("waited in vain for " + what);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
 void test_pe::meet() {
   const auto round = all_.arrive();
   wait("the other PEs", [&] { return all_.is_over(round); });

@@ -56,6 +56,8 @@ class test_pe {
 
   /// Until `done`.
   void wait(const std::string& what, const std::function<bool()>& done);
+  /// As wait, making no progress.
+  void sleep_until(const std::string& what, const std::function<bool()>& done);
   /// Until all PEs are here.
   void meet();
   /// Exposes [offset, offset + size) of the heap as region 0 and learns of the others'. All call

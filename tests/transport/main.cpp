@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "networks.hpp"
+#include "unruly_transport.hpp"
 
 namespace heddle::conformance {
 namespace {
@@ -23,11 +24,12 @@ bool unruly = false;
 }  // namespace
 
 const network& chosen_network() { return *chosen; }
-bool is_unruly() { return unruly; }
 
-std::unique_ptr<transport> make_transport(std::uint64_t /*seed*/,
+std::unique_ptr<transport> make_transport(std::uint64_t seed,
                                           std::chrono::duration<double> timeout) {
-  return chosen_network().make(timeout);
+  auto made = chosen_network().make(timeout);
+  if (!unruly) return made;
+  return std::make_unique<unruly_transport>(std::move(made), seed);
 }
 
 }  // namespace heddle::conformance

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -13,14 +14,20 @@
 
 namespace heddle::conformance {
 
+/// What a network does when a PE is gone that was there.
+enum class loss : std::uint8_t {
+  told,         ///< who posts to it is told
+  not_told,     ///< nobody notices
+  ends_process  ///< no harm, unless it was in the same process, as here
+};
+
 /// A way to make the transports of one network; each PE of a test makes its own.
 struct network {
   std::string name;
   /// `timeout`: how long a peer may take nothing. Throws HEDDLE_ERROR_NOT_SUPPORTED where this
   /// machine does not have the network.
   std::function<std::unique_ptr<transport>(std::chrono::duration<double> timeout)> make;
-  /// A PE that is gone is noticed by who posts to it, before the timeout.
-  bool tells_of_loss = true;
+  conformance::loss loss = conformance::loss::told;
 };
 
 /// Every network that the suite runs on, one ctest test each (CMakeLists.txt).
@@ -28,9 +35,7 @@ const std::vector<network>& networks();
 
 /// The one that this run was asked for (--network=NAME).
 const network& chosen_network();
-/// Whether what it makes is wrapped in an unruly_transport (--unruly).
-bool is_unruly();
-/// Of that network, unruly if that was asked for. `seed` differs by PE.
+/// Of that network, in an unruly_transport if that was asked for (--unruly). `seed` differs by PE.
 std::unique_ptr<transport> make_transport(std::uint64_t seed,
                                           std::chrono::duration<double> timeout);
 

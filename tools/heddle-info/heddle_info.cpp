@@ -37,6 +37,16 @@ void print_rows(const char* title, const ordered_json& rows) {
   }
 }
 
+void print_fabrics(const ordered_json& rows) {
+  fmt::print("fabrics (libfabric, for peers on other hosts; the best first)\n");
+  if (rows.empty()) fmt::print("  none\n");
+  for (const auto& row : rows) {
+    const auto place = text_of(row["interface"]) + " " + row.value("address", "");
+    fmt::print("  {:<12} {:<22} {}\n", text_of(row["provider"]), place, text_of(row["verdict"]));
+    if (row.contains("promises")) fmt::print("  {:<35} {}\n", "", text_of(row["promises"]));
+  }
+}
+
 void print_variables(const ordered_json& rows) {
   fmt::print("variables (* set by the environment)\n");
   for (const auto& row : rows)
@@ -50,7 +60,7 @@ void print_for_people(const ordered_json& all) {
   print_object("heddle", all["version"]);
   print_object("machine", all["machine"]);
   print_rows("devices", all["devices"]);
-  print_rows("fabrics (libfabric; nothing is sent through them yet)", all["fabrics"]);
+  print_fabrics(all["fabrics"]);
   if (!all["job"].is_null()) {
     print_object("job", all["job"]);
     print_rows("peers", all["peers"]);

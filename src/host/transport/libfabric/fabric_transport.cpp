@@ -10,6 +10,7 @@
 #include <array>
 #include <string_view>
 
+#include "host/transport/libfabric/provider_choice.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle::libfabric {
@@ -27,7 +28,7 @@ transport::traits traits_of(const fi_info& info, const std::string& interface,
   traits.completion_is_delivery = order == transport::message_order::after_completions;
   traits.needs_registered_local = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
   traits.pins_memory = (info.domain_attr->mr_mode & FI_MR_ALLOCATED) != 0;
-  traits.has_atomics = (info.caps & FI_ATOMIC) != 0;
+  traits.has_atomics = has_sound_atomics(info);
   traits.most_message_bytes = std::min(message_bytes, info.ep_attr->max_msg_size);
   traits.most_transfer_bytes = std::min(std::size_t{1} << 30, info.ep_attr->max_msg_size);
   traits.eager_bytes = traits.most_message_bytes / 2;
@@ -251,6 +252,9 @@ void fabric_transport::post_message(int /*lane*/, int pe, std::span<std::byte> m
   const auto index = static_cast<std::size_t>(message.data() - messages_.front().buffer) /
                      traits_.most_message_bytes;
   operation* one = &messages_.at(index);
+  if (size > traits_.most_message_bytes)
+    throw_error(HEDDLE_ERROR_INTERNAL, "a message of {} bytes to PE {}: {} takes {} at most", size,
+                pe, traits_.name, traits_.most_message_bytes);
   one->size = size;
   peer& to = peer_of(pe);
   if (size == 0 || !can_reach(to)) {

@@ -103,8 +103,11 @@ class judge {
     if (one->is_loopback && !wish_.one_host && wish_.interfaces.empty())
       return "loopback, and the PEs are on several hosts";
     if (one->name != wanted_interface_)
-      return fmt::format("HEDDLE_SOCKET_IFNAME=\"{}\" chooses {}", wish_.interfaces,
-                         wanted_interface_);
+      return wish_.interfaces.empty()
+                 ? fmt::format("{} is taken unless HEDDLE_SOCKET_IFNAME names another",
+                               wanted_interface_)
+                 : fmt::format("HEDDLE_SOCKET_IFNAME=\"{}\" chooses {}", wish_.interfaces,
+                               wanted_interface_);
     return {};
   }
 
@@ -138,6 +141,12 @@ std::optional<transport::message_order> promised_order(const fi_info& info) {
   if ((granted & FI_ORDER_SAW) != 0) return transport::message_order::after_writes;
   if (info.domain_attr->cq_data_size >= immediate_bytes) return transport::message_order::counted;
   return transport::message_order::after_completions;
+}
+
+bool has_sound_atomics(const fi_info& info) {
+  // The target of a fetching one crashes in fi_cq_read (seen in 1.17, reported for 2.x:
+  // github.com/ofiwg/libfabric/issues/11814).
+  return (info.caps & FI_ATOMIC) != 0 && !view(info.fabric_attr->prov_name).ends_with(";ofi_rxd");
 }
 
 std::vector<provider_candidate> rank_providers(std::span<const fi_info* const> offered,

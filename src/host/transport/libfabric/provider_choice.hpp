@@ -50,4 +50,7 @@ std::string describe(std::span<const provider_candidate> candidates);
 /// other.
 std::optional<transport::message_order> promised_order(const fi_info& info);
 
+/// Whether the provider has atomics, and they work.
+bool has_sound_atomics(const fi_info& info);
+
 }  // namespace heddle::libfabric

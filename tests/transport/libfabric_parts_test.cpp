@@ -1,0 +1,262 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// The parts of the libfabric transport that need no network: which provider is taken and why, and
+// where a peer's memory is.
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <arpa/inet.h>
+#include <doctest/doctest.h>
+
+#include <cstring>
+#include <deque>
+#include <heddle/error.hpp>
+
+#include "host/transport/libfabric/libfabric_transport.hpp"
+#include "host/transport/libfabric/provider_choice.hpp"
+#include "host/transport/libfabric/remote_memory.hpp"
+
+using namespace heddle;
+using namespace heddle::libfabric;
+
+namespace {
+
+/// What fi_getinfo would give, as far as the choice looks at it.
+class offered {
+ public:
+  offered(std::string provider, std::string domain, const char* address = nullptr)
+      : provider_(std::move(provider)), domain_name_(std::move(domain)) {
+    info_.caps = FI_MSG | FI_RMA;
+    info_.fabric_attr = &fabric_;
+    info_.domain_attr = &domain_;
+    info_.tx_attr = &sent_;
+    info_.rx_attr = &received_;
+    info_.ep_attr = &endpoint_;
+    fabric_.prov_name = provider_.data();
+    domain_.name = domain_name_.data();
+    sent_.msg_order = received_.msg_order = FI_ORDER_SAS | FI_ORDER_SAW;
+    if (!address) return;
+    address_.sin_family = AF_INET;
+    ::inet_pton(AF_INET, address, &address_.sin_addr);
+    info_.addr_format = FI_SOCKADDR_IN;
+    info_.src_addr = &address_;
+    info_.src_addrlen = sizeof address_;
+  }
+  offered(const offered&) = delete;
+  offered& operator=(const offered&) = delete;
+
+  [[nodiscard]] fi_info& info() { return info_; }
+  offered& order(std::uint64_t bits) {
+    sent_.msg_order = received_.msg_order = bits;
+    return *this;
+  }
+
+ private:
+  std::string provider_, domain_name_;
+  fi_info info_{};
+  fi_fabric_attr fabric_{};
+  fi_domain_attr domain_{};
+  fi_tx_attr sent_{};
+  fi_rx_attr received_{};
+  fi_ep_attr endpoint_{};
+  sockaddr_in address_{};
+};
+
+socket_address ip(const char* text) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  ::inet_pton(AF_INET, text, &address.sin_addr);
+  return {reinterpret_cast<const sockaddr*>(&address), sizeof address};
+}
+
+provider_wish wish(std::string provider = "", std::string interfaces = "", bool one_host = false) {
+  return {std::move(provider),
+          std::move(interfaces),
+          one_host,
+          {{"lo", true, {ip("127.0.0.1")}},
+           {"eth0", false, {ip("192.0.2.2")}},
+           {"ib0", false, {ip("198.51.100.2")}}}};
+}
+
+std::vector<provider_candidate> rank(std::deque<offered>& offers, const provider_wish& wish) {
+  std::vector<const fi_info*> infos;
+  for (auto& each : offers) infos.push_back(&each.info());
+  return rank_providers(infos, wish);
+}
+
+std::string reason_of(const std::vector<provider_candidate>& all, const std::string& provider,
+                      const std::string& interface) {
+  for (const auto& each : all)
+    if (each.provider == provider && each.interface == interface)
+      return (each.fits ? "fits: " : "does not: ") + each.reason;
+  return "not there";
+}
+
+std::deque<offered> ethernet() {
+  std::deque<offered> all;
+  for (const char* provider : {"udp;ofi_rxd", "sockets", "tcp;ofi_rxm", "net"}) {
+    all.emplace_back(provider, "lo", "127.0.0.1");
+    all.emplace_back(provider, "ib0", "198.51.100.2");
+    all.emplace_back(provider, "eth0", "192.0.2.2");
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("over Ethernet net is first, then tcp;ofi_rxm, sockets and udp;ofi_rxd") {
+  auto offers = ethernet();
+  const auto ranked = rank(offers, wish());
+  REQUIRE(ranked.size() == 12);
+  const std::vector<std::string> first{ranked[0].provider, ranked[1].provider, ranked[2].provider,
+                                       ranked[3].provider};
+  CHECK(first == std::vector<std::string>{"net", "tcp;ofi_rxm", "sockets", "udp;ofi_rxd"});
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(ranked[i].fits);
+    CHECK(ranked[i].interface == "eth0");
+    CHECK(ranked[i].address == "192.0.2.2");
+  }
+  CHECK(ranked[0].reason.find("chosen") == 0);
+  CHECK(ranked[1].reason == "fits, but comes after net");
+  CHECK_FALSE(ranked[4].fits);
+  CHECK(describe(ranked).find("\n  net on eth0 192.0.2.2: chosen") != std::string::npos);
+}
+
+TEST_CASE("a network card is preferred to Ethernet, and is not bound to the interface's name") {
+  auto offers = ethernet();
+  offers.emplace_back("verbs;ofi_rxm", "mlx5_0", "198.51.100.2");
+  CHECK(rank(offers, wish("", "eth0")).front().provider == "verbs;ofi_rxm");
+  offers.emplace_back("efa", "rdmap0");
+  offers.emplace_back("cxi", "cxi0");
+  const auto ranked = rank(offers, wish());
+  CHECK(ranked[0].provider == "cxi");
+  CHECK(ranked[1].provider == "efa");
+}
+
+TEST_CASE("the provider that is asked for is the only one that fits") {
+  auto offers = ethernet();
+  const auto ranked = rank(offers, wish("sockets"));
+  CHECK(ranked[0].provider == "sockets");
+  CHECK(reason_of(ranked, "net", "eth0") ==
+        "does not: HEDDLE_FABRIC_PROVIDER asks for \"sockets\"");
+  CHECK(rank(offers, wish("tcp")).front().provider == "tcp;ofi_rxm");
+  CHECK(rank(offers, wish("tcp;ofi_rxm")).front().provider == "tcp;ofi_rxm");
+  CHECK_FALSE(rank(offers, wish("efa")).front().fits);
+  CHECK_FALSE(rank(offers, wish("soc")).front().fits);
+}
+
+TEST_CASE("the interface is chosen as for the bootstrap") {
+  auto offers = ethernet();
+  const auto ranked = rank(offers, wish("", "ib"));
+  CHECK(ranked[0].interface == "ib0");
+  CHECK(reason_of(ranked, "net", "eth0") == "does not: HEDDLE_SOCKET_IFNAME=\"ib\" chooses ib0");
+  const auto none = rank(offers, wish("", "wlan"));
+  CHECK_FALSE(none.front().fits);
+  CHECK(none.front().reason.find("matches no interface") != std::string::npos);
+}
+
+TEST_CASE("loopback does for one host, or if it is named") {
+  std::deque<offered> offers;
+  offers.emplace_back("net", "lo", "127.0.0.1");
+  auto only = wish();
+  only.there.resize(1);
+  CHECK(reason_of(rank(offers, only), "net", "lo") ==
+        "does not: loopback, and the PEs are on several hosts");
+  only.one_host = true;
+  CHECK(rank(offers, only).front().fits);
+  CHECK(rank(offers, wish("", "lo")).front().fits);
+  CHECK_FALSE(rank(offers, wish("", "", true)).front().fits);
+}
+
+TEST_CASE("shared memory is taken if it is named, on one host") {
+  std::deque<offered> offers;
+  offers.emplace_back("shm", "shm");
+  CHECK(reason_of(rank(offers, wish()), "shm", "shm") ==
+        "does not: stays on one host: taken if HEDDLE_FABRIC_PROVIDER names it");
+  CHECK(reason_of(rank(offers, wish("shm")), "shm", "shm") ==
+        "does not: stays on one host, and the PEs are on several");
+  CHECK(rank(offers, wish("shm", "", true)).front().fits);
+}
+
+TEST_CASE("what a provider lacks is said") {
+  std::deque<offered> offers;
+  offers.emplace_back("net", "eth0", "192.0.2.2").info().caps = FI_MSG;
+  CHECK(reason_of(rank(offers, wish()), "net", "eth0").find("FI_RMA") != std::string::npos);
+  offers.front().info().caps = FI_RMA;
+  CHECK(reason_of(rank(offers, wish()), "net", "eth0").find("FI_MSG") != std::string::npos);
+  offers.front().info().caps = FI_MSG | FI_RMA;
+  offers.front().order(FI_ORDER_SAW);
+  CHECK(reason_of(rank(offers, wish()), "net", "eth0").find("FI_ORDER_SAS") != std::string::npos);
+  offers.front().order(FI_ORDER_SAS);
+  CHECK(rank(offers, wish()).front().fits);
+  offers.emplace_back("psm2", "hfi1_0");
+  CHECK(reason_of(rank(offers, wish()), "psm2", "hfi1_0").find("not tried") != std::string::npos);
+  CHECK(rank(offers, wish("psm2")).front().fits);
+}
+
+TEST_CASE("of several offers of one place the first that fits counts") {
+  std::deque<offered> offers;
+  offers.emplace_back("net", "eth0", "192.0.2.2").info().caps = FI_MSG;
+  offers.emplace_back("net", "eth0", "192.0.2.2");
+  offers.emplace_back("net", "eth0", "192.0.2.2").order(FI_ORDER_SAS);
+  const auto ranked = rank(offers, wish());
+  REQUIRE(ranked.size() == 1);
+  CHECK(ranked[0].info == &offers[1].info());
+}
+
+TEST_CASE("the order of messages follows from what is granted on both sides") {
+  using message_order = transport::message_order;
+  offered one("net", "eth0");
+  CHECK(promised_order(one.info()) == message_order::after_writes);
+  one.info().rx_attr->msg_order = FI_ORDER_SAS;
+  CHECK(promised_order(one.info()) == message_order::after_completions);
+  one.info().domain_attr->cq_data_size = 4;
+  CHECK(promised_order(one.info()) == message_order::counted);
+  one.info().rx_attr->msg_order = FI_ORDER_SAW;
+  CHECK_FALSE(promised_order(one.info()).has_value());
+}
+
+TEST_CASE("atomics that crash are none") {
+  offered sound("net", "eth0");
+  CHECK_FALSE(has_sound_atomics(sound.info()));
+  sound.info().caps |= FI_ATOMIC;
+  CHECK(has_sound_atomics(sound.info()));
+  offered unsound("udp;ofi_rxd", "eth0");
+  unsound.info().caps |= FI_ATOMIC;
+  CHECK_FALSE(has_sound_atomics(unsound.info()));
+}
+
+TEST_CASE("a provider that is not there is an error that lists what is") {
+  try {
+    libfabric_options options;
+    options.provider = "no-such-provider";
+    make_libfabric_transport(options);
+    FAIL("made");
+  } catch (const error& missing) {
+    CHECK(missing.status() == HEDDLE_ERROR_NOT_SUPPORTED);
+    const std::string text = missing.what();
+    CHECK(text.find("no-such-provider") != std::string::npos);
+    if (text.find("libfabric.so.1 is not there") == std::string::npos)
+      CHECK(text.find("\n  ") != std::string::npos);
+  }
+}
+
+TEST_CASE("a place is found in the piece that holds it, and nowhere else") {
+  remote_memory memory;
+  memory.add(0, 4096, 4096, 0x10000, 7);
+  memory.add(0, 0, 4096, 0, 5);
+  memory.add(1, 0, 100, 0x900, 9);
+  CHECK(memory.find({0, 0, 4000}, 96).key == 5);
+  CHECK(memory.find({0, 0, 4100}, 8).address == 0x10004);
+  CHECK(memory.find({0, 1, 0}, 100).address == 0x900);
+  CHECK(memory.find({0, 0, 8192}, 0).key == 7);
+  CHECK_THROWS_WITH_AS(static_cast<void>(memory.find({3, 0, 4000}, 97)),
+                       doctest::Contains("PE 3 has exposed nothing that holds [4000, 4000 + 97)"),
+                       error);
+  CHECK_THROWS_AS(static_cast<void>(memory.find({0, 0, 8190}, 8)), error);
+  CHECK_THROWS_AS(static_cast<void>(memory.find({0, 1, 100}, 1)), error);
+  CHECK_THROWS_AS(static_cast<void>(memory.find({0, 2, 0}, 1)), error);
+  CHECK_THROWS_AS(static_cast<void>(memory.find({0, 0, 10}, ~std::size_t{0})), error);
+  memory.add(0, 0, 64, 0x40, 6);
+  CHECK(memory.find({0, 0, 0}, 64).key == 6);
+  CHECK_THROWS_AS(static_cast<void>(memory.find({0, 0, 0}, 65)), error);
+}

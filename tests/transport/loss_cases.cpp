@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// Peers that are gone, were never there, or send what nobody asked for.
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+
+#include "job.hpp"
+#include "networks.hpp"
+#include "support/deadline.hpp"
+
+using namespace heddle;
+using namespace heddle::conformance;
+
+namespace {
+
+/// How long a peer may take nothing in these cases. A network that cannot tell who of many it is
+/// that takes nothing would lose the others too.
+double patience() { return chosen_network().loss == loss::told ? 3 : 60; }
+
+/// Posts to `pe` until it is told to be lost. Where the network cannot tell, it is only looked at
+/// that nothing hangs or crashes.
+void post_until_lost(test_pe& self, int pe) {
+  const auto source = self.local(64 << 10);
+  const bool told = chosen_network().loss == loss::told;
+  const auto until = deadline::after(std::chrono::seconds(told ? 20 : 2));
+  for (int posted = 0; !self.told.failures.contains(pe) && !until.passed(); ++posted) {
+    self.network().progress(self.told);
+    if (!told && posted > 20) continue;
+    const auto place = self.network().begin_message(0, pe);
+    if (!place.empty()) self.network().post_message(0, pe, place, 100);
+    static_cast<void>(self.network().post_write(0, {pe, 0, 0}, source.data(), source.size(),
+                                                self.next_token(), self.next_immediate(pe)));
+  }
+  if (!told) return;
+  expect(self.told.failures.contains(pe), fmt::format("nothing was told of PE {}", pe));
+  const auto& reason = self.told.failures.at(pe);
+  expect(reason.find(fmt::format("PE {}", pe)) != std::string::npos, reason);
+}
+
+/// Posts to a lost peer are taken, and nothing more is told.
+void expect_silence(test_pe& self, int pe) {
+  if (!self.told.failures.contains(pe)) return;
+  const auto source = self.local(100);
+  for (int i = 0; i < 1000; ++i) {
+    const auto place = self.network().begin_message(0, pe);
+    if (!place.empty()) self.network().post_message(0, pe, place, 100);
+    expect(self.network().post_write(0, {pe, 0, 0}, source.data(), source.size(), self.next_token(),
+                                     self.next_immediate(pe)),
+           "a write to a lost PE was refused, as if it could be made later");
+    self.network().progress(self.told);
+  }
+}
+
+/// PEs 0 and 1, who both stay until the other has heard all.
+void talk(test_pe& self, int peer, std::atomic<int>& finished) {
+  for (int i = 0; i < 100; ++i) {
+    self.send(peer, std::vector<std::byte>(i % 2 == 0 ? 10 : 1000));
+    self.receive();
+  }
+  ++finished;
+  self.wait("the other PE that is left", [&] { return finished == 2; });
+}
+
+}  // namespace
+
+TEST_CASE("a PE that is gone is told of, and the others go on") {
+  if (chosen_network().loss == loss::ends_process) return;
+  std::atomic<int> finished{0};
+  run_job({.n_pes = 3, .timeout = patience(), .deadline = 60, .meets_at_end = false},
+          [&](test_pe& self) {
+            self.expose(0, self.heap().size());
+            // PE 2 is connected to PE 0 when it goes.
+            if (self.pe() == 2) {
+              self.send(0, std::vector<std::byte>(8));
+              self.receive();
+              self.leave();
+              return;
+            }
+            if (self.pe() == 0) {
+              self.receive();
+              self.send(2, std::vector<std::byte>(8));
+              post_until_lost(self, 2);
+              expect_silence(self, 2);
+            }
+            talk(self, 1 - self.pe(), finished);
+          });
+}
+
+TEST_CASE("a PE that was never reached is told of after a while") {
+  if (chosen_network().loss == loss::ends_process) return;
+  std::atomic<bool> gone{false};
+  std::atomic<int> finished{0};
+  run_job({.n_pes = 3, .timeout = patience(), .deadline = 60, .meets_at_end = false},
+          [&](test_pe& self) {
+            self.expose(0, self.heap().size());
+            if (self.pe() == 2) {
+              self.leave();
+              gone = true;
+              return;
+            }
+            self.wait("PE 2 to leave", [&] { return gone.load(); });
+            if (self.pe() == 0) {
+              post_until_lost(self, 2);
+              expect_silence(self, 2);
+            }
+            talk(self, 1 - self.pe(), finished);
+          });
+}
+
+TEST_CASE("an address that is none is an error of that PE alone") {
+  run_job({.n_pes = 2, .timeout = patience()}, [](test_pe& self) {
+    auto other = make_transport(self.seed(), std::chrono::duration<double>(patience()));
+    other->set_addresses({{}, {}});
+    record told;
+    const auto until = deadline::after(std::chrono::seconds(10));
+    while (!told.failures.contains(1) && !until.passed()) {
+      const auto place = other->begin_message(0, 1);
+      if (!place.empty()) other->post_message(0, 1, place, 100);
+      other->progress(told);
+    }
+    expect(told.failures.contains(1), "nothing was told of a PE without an address");
+    expect(!told.failures.contains(0) && !told.failures.contains(-1), "another PE failed too");
+  });
+}
+
+TEST_CASE("a stranger's messages and writes leave a PE as it was") {
+  run_job({}, [](test_pe& self) {
+    self.expose(0, self.heap().size());
+    const int peer = 1 - self.pe();
+    {
+      // It knows the address, and no key.
+      auto stranger = make_transport(self.seed() + 7, std::chrono::duration<double>(patience()));
+      std::vector<transport::bytes> addresses{self.network().address(), {}};
+      stranger->set_addresses(addresses);
+      const auto own = stranger->expose(0, 0, self.local(64).data(), 64);
+      stranger->add_remote(0, 0, 0, self.heap().size(), own);
+      record told;
+      std::vector<std::byte> poison(8, std::byte{0xff});
+      const auto until = deadline::after(std::chrono::seconds(5));
+      bool greeted = false;
+      bool wrote = false;
+      const auto token = std::uint64_t{1};
+      while (!until.passed() && told.failures.empty() && !told.completed.contains(token)) {
+        const auto place = greeted ? std::span<std::byte>() : stranger->begin_message(0, 0);
+        if (!place.empty()) {
+          stranger->post_message(0, 0, place, 64);
+          greeted = true;
+        }
+        if (!wrote) wrote = stranger->post_write(0, {0, 0, 0}, poison.data(), 8, token, 1);
+        stranger->progress(told);
+        self.network().progress(self.told);
+      }
+    }
+    expect(std::all_of(self.heap().begin(), self.heap().begin() + 8,
+                       [](auto each) { return each == std::byte{0}; }),
+           "a write without the key came through");
+    self.meet();
+    self.told.messages.clear();
+    self.meet();
+    self.told.when_message = {};
+    for (int i = 0; i < 100; ++i) {
+      self.send(peer, std::vector<std::byte>(500));
+      while (self.receive().size() != 500) {
+      }
+    }
+    const auto bytes = self.local(8);
+    self.read(bytes, {peer, 0, 0});
+  });
+}
