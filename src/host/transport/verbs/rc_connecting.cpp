@@ -22,7 +22,7 @@ constexpr auto longest_repeat = std::chrono::seconds(1);
 
 connection* rc_transport::open(int lane, int pe) {
   const auto& theirs = peer_of(pe).address;
-  const bool is_low = options_.my_pe <= pe;
+  const bool is_low = my_pe_ <= pe;
   const auto pair = is_low ? rails_of(address_, theirs, lane) : rails_of(theirs, address_, lane);
   if (pair.low < 0) {
     lose(pe, fmt::format("no port of {} reaches one of {}: one is InfiniBand, the other Ethernet",
@@ -54,7 +54,7 @@ void rc_transport::send_hello(connection& to, bool is_answer) {
   }
   hello message;
   message.is_answer = is_answer;
-  message.from = options_.my_pe;
+  message.from = my_pe_;
   message.to = to.pe();
   message.lane = to.lane();
   message.queue = to.queue();
@@ -66,8 +66,8 @@ void rc_transport::send_hello(connection& to, bool is_answer) {
 
 void rc_transport::take_hello(const hello& message) {
   const auto n_pes = static_cast<int>(peers_.size());
-  if (message.to != options_.my_pe || message.from < 0 || message.from >= n_pes ||
-      message.lane < 0 || message.lane >= options_.lanes)
+  if (message.to != my_pe_ || message.from < 0 || message.from >= n_pes || message.lane < 0 ||
+      message.lane >= options_.lanes)
     return;
   if (lost_all_ || peer_of(message.from).lost) return;
   auto* known = connections_[index_of(message.lane, message.from)].get();

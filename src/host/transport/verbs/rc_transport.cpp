@@ -53,6 +53,12 @@ rc_transport::rc_transport(const verbs_options& options, const std::vector<rdma_
 }
 
 void rc_transport::set_addresses(std::vector<bytes> addresses) {
+  const auto mine = std::find(addresses.begin(), addresses.end(), address());
+  if (mine == addresses.end())
+    throw_error(HEDDLE_ERROR_INTERNAL,
+                "asked for connections between {} PEs, among whose addresses this PE's is not",
+                addresses.size());
+  my_pe_ = static_cast<int>(mine - addresses.begin());
   peers_ = std::vector<peer>(addresses.size());
   for (std::size_t pe = 0; pe < addresses.size(); ++pe) peers_[pe].address = decode(addresses[pe]);
   connections_.resize(addresses.size() * static_cast<std::size_t>(options_.lanes));

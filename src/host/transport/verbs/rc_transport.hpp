@@ -111,6 +111,7 @@ class rc_transport final : public transport {
   void lose_all(const std::string& reason);
 
   verbs_options options_;
+  int my_pe_ = -1;  ///< of the world: where its own address stands among all
   traits traits_;
   wait_set waits_;
   peer_address address_;

@@ -13,7 +13,6 @@
 namespace heddle {
 
 struct verbs_options {
-  int my_pe = 0;
   int lanes = 1;
   int local_rank = 0;     ///< among the PEs of this host
   std::string near;       ///< PCI address of this PE's GPU; empty: its processor
