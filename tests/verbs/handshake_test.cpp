@@ -33,12 +33,14 @@ std::pair<int, int> pair(const peer_address& low, const peer_address& high, int 
 }  // namespace
 
 TEST_CASE("an address comes out as it went in, and fits with the most rails there may be") {
-  peer_address sent{0x7bcdef01, {}};
+  peer_address sent{0x1234567812345678, 0x7bcdef01, {}};
   for (std::size_t i = 0; i < peer_address::most_rails; ++i)
     sent.rails.push_back(rail("a_device_with_a_long_name", 0x1122334455667788 + i));
   const auto bytes = encode(sent);
   CHECK(bytes.size() <= 256);
   const auto got = decode(bytes);
+  CHECK(got.id == sent.id);
+  CHECK(got.id == sent.id);
   CHECK(got.queue_key == sent.queue_key);
   REQUIRE(got.rails.size() == sent.rails.size());
   for (std::size_t i = 0; i < got.rails.size(); ++i) {
@@ -57,37 +59,37 @@ TEST_CASE("an address comes out as it went in, and fits with the most rails ther
 }
 
 TEST_CASE("lanes go round the rails, and keep to one network where they can") {
-  const peer_address two{1, {rail("a", 1), rail("b", 2)}};
-  const peer_address turned{1, {rail("b", 2), rail("a", 1)}};
+  const peer_address two{1, 1, {rail("a", 1), rail("b", 2)}};
+  const peer_address turned{1, 1, {rail("b", 2), rail("a", 1)}};
   CHECK(pair(two, two, 0) == std::pair(0, 0));
   CHECK(pair(two, two, 1) == std::pair(1, 1));
   CHECK(pair(two, two, 2) == std::pair(0, 0));
   CHECK(pair(two, turned, 0) == std::pair(0, 1));
   CHECK(pair(two, turned, 1) == std::pair(1, 0));
-  const peer_address flat{1, {rail("a", 1), rail("b", 1)}};
+  const peer_address flat{1, 1, {rail("a", 1), rail("b", 1)}};
   CHECK(pair(flat, flat, 1) == std::pair(1, 1));
-  const peer_address one{1, {rail("a", 1)}};
+  const peer_address one{1, 1, {rail("a", 1)}};
   CHECK(pair(one, flat, 1) == std::pair(0, 1));
   CHECK(pair(flat, one, 1) == std::pair(1, 0));
 }
 
 TEST_CASE("rails of unlike networks are joined by routers, unlike kinds are not") {
-  const peer_address here{1, {rail("a", 1)}};
-  CHECK(pair(here, {1, {rail("b", 2)}}, 0) == std::pair(0, 0));
-  CHECK(pair(here, {1, {rail("b", 1, link_layer::infiniband)}}, 0) == std::pair(-1, -1));
-  CHECK(pair({1, {}}, here, 0) == std::pair(-1, -1));
+  const peer_address here{1, 1, {rail("a", 1)}};
+  CHECK(pair(here, {1, 1, {rail("b", 2)}}, 0) == std::pair(0, 0));
+  CHECK(pair(here, {1, 1, {rail("b", 1, link_layer::infiniband)}}, 0) == std::pair(-1, -1));
+  CHECK(pair({1, 1, {}}, here, 0) == std::pair(-1, -1));
 }
 
 TEST_CASE("a hello is taken from this job alone") {
   job_token token{};
   token[3] = std::byte{9};
-  const hello sent{true, 70000, 3, 2, 0xabcdef, 0x123456, 0xfedcba};
+  const hello sent{true, 0x123456789abcdef0, 3, 2, 0xabcdef, 0x123456, 0xfedcba};
   const auto bytes = encode(sent, token);
   CHECK(bytes.size() <= hello::most_bytes);
   const auto got = decode_hello(bytes, token);
   REQUIRE(got);
   CHECK(got->is_answer);
-  CHECK(got->from == 70000);
+  CHECK(got->from == 0x123456789abcdef0);
   CHECK(got->to == 3);
   CHECK(got->lane == 2);
   CHECK(got->queue == 0xabcdef);

@@ -28,8 +28,8 @@ std::optional<hello> decode_hello(std::span<const std::byte> bytes, const job_to
   if (!std::equal(shown.begin(), shown.end(), token.begin())) return {};
   hello message;
   message.is_answer = in.number<std::uint8_t>() != 0;
-  message.from = in.number<std::int32_t>();
-  message.to = in.number<std::int32_t>();
+  message.from = in.number<std::uint64_t>();
+  message.to = in.number<std::uint64_t>();
   message.lane = in.number<std::int32_t>();
   message.queue = in.number<std::uint32_t>();
   message.first = in.number<std::uint32_t>();

@@ -25,8 +25,8 @@ using job_token = std::array<std::byte, 16>;
 /// an answer is not, except the first. Both may begin at once: each answers the other's hello.
 struct hello {
   bool is_answer = false;
-  std::int32_t from = -1;  ///< PEs of the world
-  std::int32_t to = -1;
+  std::uint64_t from = 0;  ///< peer_address::id
+  std::uint64_t to = 0;
   std::int32_t lane = 0;
   std::uint32_t queue = 0;   ///< number of the sender's queue pair
   std::uint32_t first = 0;   ///< number of its first packet

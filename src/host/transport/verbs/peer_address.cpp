@@ -17,7 +17,7 @@ constexpr std::size_t name_bytes = 15;
 
 std::vector<std::byte> encode(const peer_address& address) {
   byte_writer out;
-  out.number(format).number(address.queue_key);
+  out.number(format).number(address.id).number(address.queue_key);
   out.number(static_cast<std::uint8_t>(address.rails.size()));
   for (const auto& rail : address.rails) {
     out.raw(std::as_bytes(std::span(rail.value)));
@@ -32,6 +32,7 @@ peer_address decode(std::span<const std::byte> bytes) try {
   byte_reader in(bytes);
   peer_address address;
   if (in.number<std::uint8_t>() != format) throw malformed_message("it has another format");
+  address.id = in.number<std::uint64_t>();
   address.queue_key = in.number<std::uint32_t>();
   address.rails.resize(in.number<std::uint8_t>());
   for (auto& rail : address.rails) {

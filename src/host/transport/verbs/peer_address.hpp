@@ -26,6 +26,7 @@ struct rail_address {
 
 /// What transport::address() of verbs holds.
 struct peer_address {
+  std::uint64_t id = 0;         ///< random: which PE it is, whoever numbers them
   std::uint32_t queue_key = 0;  ///< of the datagram queues
   std::vector<rail_address> rails;
 
@@ -36,7 +37,7 @@ std::vector<std::byte> encode(const peer_address& address);
 /// Throws HEDDLE_ERROR_MISMATCH if it is none.
 peer_address decode(std::span<const std::byte> bytes);
 
-/// Which rails of two PEs a lane joins: both compute the same, the one with the lower number as
+/// Which rails of two PEs a lane joins: both compute the same, the one with the lower id as
 /// `low`. Lanes go round low's rails; on the other side, round those of the same network, else of
 /// the same kind. -1, -1: there are none that could reach each other.
 struct rail_pair {

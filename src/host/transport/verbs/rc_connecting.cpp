@@ -22,7 +22,11 @@ constexpr auto longest_repeat = std::chrono::seconds(1);
 
 connection* rc_transport::open(int lane, int pe) {
   const auto& theirs = peer_of(pe).address;
-  const bool is_low = my_pe_ <= pe;
+  if (!peer_of(pe).why_no_address.empty()) {
+    lose(pe, peer_of(pe).why_no_address);
+    return nullptr;
+  }
+  const bool is_low = address_.id <= theirs.id;
   const auto pair = is_low ? rails_of(address_, theirs, lane) : rails_of(theirs, address_, lane);
   if (pair.low < 0) {
     lose(pe, fmt::format("no port of {} reaches one of {}: one is InfiniBand, the other Ethernet",
@@ -54,8 +58,8 @@ void rc_transport::send_hello(connection& to, bool is_answer) {
   }
   hello message;
   message.is_answer = is_answer;
-  message.from = my_pe_;
-  message.to = to.pe();
+  message.from = address_.id;
+  message.to = peer_of(to.pe()).address.id;
   message.lane = to.lane();
   message.queue = to.queue();
   message.first = to.first_packet();
@@ -65,25 +69,26 @@ void rc_transport::send_hello(connection& to, bool is_answer) {
 }
 
 void rc_transport::take_hello(const hello& message) {
-  const auto n_pes = static_cast<int>(peers_.size());
-  if (message.to != my_pe_ || message.from < 0 || message.from >= n_pes || message.lane < 0 ||
+  const auto sender = pe_of_id_.find(message.from);
+  if (message.to != address_.id || sender == pe_of_id_.end() || message.lane < 0 ||
       message.lane >= options_.lanes)
     return;
-  if (lost_all_ || peer_of(message.from).lost) return;
-  auto* known = connections_[index_of(message.lane, message.from)].get();
-  if (!known) known = open(message.lane, message.from);
+  const int from = sender->second;
+  if (is_lost(from)) return;
+  auto* known = connections_[index_of(message.lane, from)].get();
+  if (!known) known = open(message.lane, from);
   if (!known) return;
   const bool joins = known->joined_queue() == 0;
   if (joins) {
     const auto problem = known->join(message.queue, message.first);
-    if (!problem.empty()) return lose(message.from, problem);
+    if (!problem.empty()) return lose(from, problem);
   } else if (known->joined_queue() != message.queue) {
     return;
   }
   if (message.joined == known->queue() && known->state() == connection::phase::opening) {
     known->establish();
-    log::trace(log::subsystem::transport, "lane {} to PE {} goes by {} to {}", message.lane,
-               message.from, known->local().port().name(), text_of(known->remote().value));
+    log::trace(log::subsystem::transport, "lane {} to PE {} goes by {} to {}", message.lane, from,
+               known->local().port().name(), text_of(known->remote().value));
   }
   if (!message.is_answer || joins) send_hello(*known, true);
 }

@@ -23,6 +23,7 @@ std::uint32_t random_queue_key() {
 
 rc_transport::rc_transport(const verbs_options& options, const std::vector<rdma_port>& ports)
     : options_(options) {
+  fill_random(std::as_writable_bytes(std::span(&address_.id, 1)));
   address_.queue_key = random_queue_key();
   port_down_since_.fill(clock::time_point::max());
   traits_.name = "verbs";
@@ -53,14 +54,17 @@ rc_transport::rc_transport(const verbs_options& options, const std::vector<rdma_
 }
 
 void rc_transport::set_addresses(std::vector<bytes> addresses) {
-  const auto mine = std::find(addresses.begin(), addresses.end(), address());
-  if (mine == addresses.end())
-    throw_error(HEDDLE_ERROR_INTERNAL,
-                "asked for connections between {} PEs, among whose addresses this PE's is not",
-                addresses.size());
-  my_pe_ = static_cast<int>(mine - addresses.begin());
   peers_ = std::vector<peer>(addresses.size());
-  for (std::size_t pe = 0; pe < addresses.size(); ++pe) peers_[pe].address = decode(addresses[pe]);
+  pe_of_id_.clear();
+  for (std::size_t pe = 0; pe < addresses.size(); ++pe) {
+    // One that is none is a matter of whoever posts to it.
+    try {
+      peers_[pe].address = decode(addresses[pe]);
+      pe_of_id_[peers_[pe].address.id] = static_cast<int>(pe);
+    } catch (const error& problem) {
+      peers_[pe].why_no_address = problem.what();
+    }
+  }
   connections_.resize(addresses.size() * static_cast<std::size_t>(options_.lanes));
 }
 
@@ -84,7 +88,7 @@ connection* rc_transport::ready(int lane, int pe) {
   auto* known = connections_[index_of(lane, pe)].get();
   if (known && known->state() == connection::phase::established) [[likely]]
     return known;
-  if (lost_all_ || peer_of(pe).lost) return nullptr;
+  if (is_lost(pe)) return nullptr;
   if (!known) known = open(lane, pe);
   if (known && !known->wanted) {
     const auto now = clock::now();
@@ -119,7 +123,8 @@ void rc_transport::flush_chains() {
 bool rc_transport::transfer(ibv_wr_opcode opcode, int lane, const remote_place& place,
                             const void* here, std::size_t size, std::uint64_t token) {
   auto* to = ready(lane, place.pe);
-  if (!to || to->room() == 0) return false;
+  if (!to) return is_lost(place.pe);
+  if (to->room() == 0) return false;
   const auto target = peer_of(place.pe).memory.find(place, size);
   const bool is_inline = opcode == IBV_WR_RDMA_WRITE && size <= to->most_inline();
   // The local side may lie in several pieces that were registered one by one: an operation each.
@@ -162,7 +167,8 @@ bool rc_transport::post_read(int lane, void* to, const remote_place& from, std::
 bool rc_transport::post_atomic(int lane, network_atomic op, const remote_place& word,
                                std::uint64_t value, std::uint64_t compare, std::uint64_t token) {
   auto* to = ready(lane, word.pe);
-  if (!to || to->room() == 0) return false;
+  if (!to) return is_lost(word.pe);
+  if (to->room() == 0) return false;
   auto& words = to->local().words();
   if (words.empty()) return false;
   const auto target = peer_of(word.pe).memory.find(word, sizeof(std::uint64_t));
@@ -182,6 +188,10 @@ bool rc_transport::post_atomic(int lane, network_atomic op, const remote_place& 
 
 std::span<std::byte> rc_transport::begin_message(int lane, int pe) {
   auto* to = ready(lane, pe);
+  if (!to && is_lost(pe)) {
+    lost_message_.resize(rail::message_bytes);
+    return lost_message_;
+  }
   if (!to || to->room() == 0 || to->local().messages().empty()) return {};
   to->reserve(1);
   auto& messages = to->local().messages();
@@ -189,6 +199,7 @@ std::span<std::byte> rc_transport::begin_message(int lane, int pe) {
 }
 
 void rc_transport::post_message(int lane, int pe, std::span<std::byte> message, std::size_t size) {
+  if (message.data() == lost_message_.data()) return;
   auto& to = *connections_[index_of(lane, pe)];
   auto& messages = to.local().messages();
   const auto buffer = messages.index_of(message.data());

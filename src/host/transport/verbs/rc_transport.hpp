@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -71,6 +72,7 @@ class rc_transport final : public transport {
 
   struct peer {
     peer_address address;
+    std::string why_no_address;
     remote_memory memory;
     bool lost = false;
   };
@@ -82,7 +84,11 @@ class rc_transport final : public transport {
   // Posting (rc_transport.cpp).
   peer& peer_of(int pe);
   [[nodiscard]] std::size_t index_of(int lane, int pe) const;
-  /// The connection, if operations may be posted on it; else null, and it is being opened.
+  [[nodiscard]] bool is_lost(int pe) const {
+    return lost_all_ || peers_[static_cast<std::size_t>(pe)].lost;
+  }
+  /// The connection, if operations may be posted on it; else null, and it is being opened unless
+  /// the peer is lost.
   connection* ready(int lane, int pe);
   bool transfer(ibv_wr_opcode opcode, int lane, const remote_place& place, const void* here,
                 std::size_t size, std::uint64_t token);
@@ -111,13 +117,13 @@ class rc_transport final : public transport {
   void lose_all(const std::string& reason);
 
   verbs_options options_;
-  int my_pe_ = -1;  ///< of the world: where its own address stands among all
   traits traits_;
   wait_set waits_;
   peer_address address_;
   std::vector<std::unique_ptr<rail>> rails_;
   std::unique_ptr<local_memory> memory_;
   std::vector<peer> peers_;
+  std::unordered_map<std::uint64_t, int> pe_of_id_;
   std::vector<std::unique_ptr<connection>> connections_;  ///< by index_of
   std::vector<connection*> chained_;                      ///< with operations to flush
   std::vector<connection*> opening_;                      ///< whose hello is to be repeated
@@ -127,6 +133,7 @@ class rc_transport final : public transport {
   /// Since when a port is not active; max(): it is.
   std::array<clock::time_point, peer_address::most_rails> port_down_since_{};
   clock::time_point look_at_{};
+  bytes lost_message_;  ///< where messages to lost peers are filled in
   unsigned calls_ = 0;
   bool waited_ = false;
   bool lost_all_ = false;
