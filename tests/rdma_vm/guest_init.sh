@@ -17,14 +17,14 @@ for module in $($busybox cat /modules/order); do run insmod /modules/$module; do
 run mount -t 9p -o trans=virtio,version=9p2000.L,cache=loose,msize=512000,ro host_root /lower
 run mount -t tmpfs tmpfs /upper
 run mkdir /upper/changes /upper/work
-run mount -t overlay -o lowerdir=/lower,upperdir=/upper/changes,workdir=/upper/work overlay /root
-run mount -t proc proc /root/proc
-run mount -t sysfs sys /root/sys
-run mount -t devtmpfs dev /root/dev
-run mkdir -p /root/dev/pts /root/dev/shm
-run mount -t devpts devpts /root/dev/pts
-run mount -t tmpfs -o mode=1777 tmpfs /root/dev/shm
-run mount -t tmpfs -o mode=755 tmpfs /root/run
+run mount -t overlay -o lowerdir=/lower,upperdir=/upper/changes,workdir=/upper/work overlay /host
+run mount -t proc proc /host/proc
+run mount -t sysfs sys /host/sys
+run mount -t devtmpfs dev /host/dev
+run mkdir -p /host/dev/pts /host/dev/shm
+run mount -t devpts devpts /host/dev/pts
+run mount -t tmpfs -o mode=1777 tmpfs /host/dev/shm
+run mount -t tmpfs -o mode=755 tmpfs /host/run
 
 for port in /sys/class/virtio-ports/*; do
   case $($busybox cat $port/name) in
@@ -40,7 +40,7 @@ done
 run mkfifo /out /err
 $busybox cat /out >$out & out_copier=$!
 $busybox cat /err >$err & err_copier=$!
-$busybox chroot /root /bin/bash "$job" </dev/null >/out 2>/err
+$busybox chroot /host /bin/bash "$job" </dev/null >/out 2>/err
 result=$?
 wait $out_copier $err_copier
 $busybox echo $result >$status

@@ -11,7 +11,12 @@ for interface in all va vb; do
   echo 1 >/proc/sys/net/ipv4/conf/$interface/accept_local
   echo 0 >/proc/sys/net/ipv4/conf/$interface/rp_filter
 done
+# Packets that wait for a processor are kept, however busy it is.
+echo 100000 >/proc/sys/net/core/netdev_max_backlog
 # Room for packets of 4,096 bytes and their headers.
 ip link set va mtu 4200 up
 ip link set vb mtu 4200 up
+# Each knows the other's address from the start: a first packet that waits for ARP would be late by up to a second.
+ip neigh replace 10.77.0.2 lladdr "$(cat /sys/class/net/vb/address)" dev va
+ip neigh replace 10.77.0.1 lladdr "$(cat /sys/class/net/va/address)" dev vb
 rdma link add rxe0 type rxe netdev va && rdma link add rxe1 type rxe netdev vb

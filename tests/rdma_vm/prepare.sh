@@ -46,7 +46,7 @@ find "$kernel_modules" -name '*.ko.xz' -exec xz -d {} + || give_up "the modules 
 "$busybox" depmod -b "$work/root" "$version"
 
 # modules.dep: "path: what it needs, the last of which is to be loaded first"; a module built into the kernel is not in it.
-mkdir -p "$work"/initrd/{bin,dev,proc,sys,modules,lower,upper,root}
+mkdir -p "$work"/initrd/{bin,dev,proc,sys,modules,lower,upper,host}
 for module in "${modules[@]}"; do
   line=$(grep -E "(^|/)${module//[-_]/[-_]}\.ko:" "$kernel_modules/modules.dep") || {
     grep -qE "/${module//[-_]/[-_]}\.ko" "$kernel_modules/modules.builtin" || give_up "kernel $version has no $module"

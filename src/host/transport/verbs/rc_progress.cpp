@@ -218,6 +218,7 @@ void rc_transport::lose(int pe, const std::string& reason) {
   auto& lost = peer_of(pe);
   if (lost.lost) return;
   lost.lost = true;
+  log::info(log::subsystem::transport, "PE {} is lost: {}", pe, reason);
   failures_.push_back({pe, fmt::format("PE {} cannot be reached: {}", pe, reason)});
   for (int lane = 0; lane < options_.lanes; ++lane)
     if (const auto& one = connections_[index_of(lane, pe)]) one->lose();
