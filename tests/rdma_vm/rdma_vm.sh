@@ -30,7 +30,7 @@ command -v qemu-system-x86_64 >/dev/null || { echo "rdma_vm: no qemu-system-x86_
 for program in ip rdma; do
   command -v $program >/dev/null || { echo "rdma_vm: no $program (package iproute2)" >&2; exit 77; }
 done
-[ -e "$cache/version" ] || "$here/prepare.sh" "$cache"
+[ "$cache/version" -nt "$here/guest_init.sh" ] && [ "$cache/version" -nt "$here/prepare.sh" ] || "$here/prepare.sh" "$cache"
 
 job=$(mktemp -d)
 machine=

@@ -26,7 +26,7 @@ rc_transport::rc_transport(const verbs_options& options, const std::vector<rdma_
   fill_random(std::as_writable_bytes(std::span(&address_.id, 1)));
   address_.queue_key = random_queue_key();
   port_down_since_.fill(clock::time_point::max());
-  traits_.name = "verbs";
+  traits_.name = "verbs (";
   traits_.order = message_order::after_writes;
   traits_.completion_is_delivery = true;
   traits_.needs_registered_local = true;
@@ -44,12 +44,13 @@ rc_transport::rc_transport(const verbs_options& options, const std::vector<rdma_
     waits_.add(made.channel()->fd);
     waits_.add(made.context()->async_fd);
     traits_.name +=
-        fmt::format("{} {} ({})", rails_.size() > 1 ? "," : "", port.name(), port.why_gid);
+        fmt::format("{}{}, {}", rails_.size() > 1 ? "; " : "", port.name(), port.why_gid);
     traits_.has_atomics &= made.device().atomic_cap != IBV_ATOMIC_NONE;
     traits_.atomics_match_cpu &= made.device().atomic_cap == IBV_ATOMIC_GLOB;
     traits_.most_transfer_bytes =
         std::min<std::size_t>(traits_.most_transfer_bytes, made.attributes().max_msg_sz);
   }
+  traits_.name += ")";
   memory_ = std::make_unique<local_memory>(std::move(domains), traits_.has_atomics);
 }
 
