@@ -7,7 +7,7 @@
 # be done, says why and ends with 77.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-folder=$1
+folder=$(realpath -m "$1")
 modules=(virtio_pci virtio_console 9pnet_virtio 9p overlay crc32_generic crc32c_generic ib_uverbs rdma_rxe veth)
 
 give_up() { echo "rdma_vm: $*" >&2; exit 77; }
@@ -62,7 +62,7 @@ done
 cp "$busybox" "$work/initrd/bin/busybox"
 cp "$here/guest_init.sh" "$work/initrd/init"
 chmod 755 "$work/initrd/init"
-(cd "$work/initrd" && find . | "$busybox" cpio -o -H newc 2>/dev/null) | gzip -1 >"$work/initrd.gz"
+(cd "$work/initrd" && find . | "$busybox" cpio -o -H newc) 2>/dev/null | gzip -1 >"$work/initrd.gz"
 
 # An emulated processor unpacks a kernel slowly: where it is packed with xz (Debian), it is booted unpacked.
 kernel=$work/root/boot/vmlinuz-$version

@@ -10,4 +10,6 @@ for network in verbs verbs_rails; do
   "$1/transport_test" --network=$network || failed=1
   echo "rdma_vm: $network took $((SECONDS - begin)) s"
 done
+# Last: it takes a port down.
+"$1/verbs_device_test" || failed=1
 exit $failed

@@ -120,8 +120,9 @@ void rc_transport::look_around(clock::time_point now) {
   for (std::size_t i = 0; i < rails_.size(); ++i) {
     ibv_async_event event{};
     while (found_library().get_async_event(rails_[i]->context(), &event) == 0) {
-      take_event(*rails_[i], event, now);
+      // First: a queue pair is not let go while an event of it is not acknowledged.
       found_library().ack_async_event(&event);
+      take_event(*rails_[i], event, now);
     }
     check_port(i, now);
   }
