@@ -13,6 +13,8 @@
 #include "host/fabrics.hpp"
 #include "host/guarded_call.hpp"
 #include "host/runtime.hpp"
+#include "host/transport/verbs/port_choice.hpp"
+#include "host/transport/verbs/port_list.hpp"
 #include "symmetric_heap/memory_file.hpp"
 #if defined(HEDDLE_HAVE_HWLOC)
 #include <hwloc.h>
@@ -82,6 +84,42 @@ ordered_json fabrics() {
   return result;
 }
 
+/// heddle-info is where one looks when the variables are wrong: then as if they were not set.
+heddle::environment settings() {
+  try {
+    return heddle::environment::from_process();
+  } catch (const heddle::error&) {
+    return {};
+  }
+}
+
+ordered_json rdma_ports() {
+  namespace verbs = heddle::verbs;
+  const auto wanted = settings();
+  auto result = ordered_json::array();
+  std::string why_none;
+  const auto ports = verbs::list_ports(wanted.ib_gid_index, verbs::place_of_thread(), why_none);
+  if (ports.empty()) result.push_back({{"none", why_none}});
+  const auto choice = verbs::choose_ports(ports, {wanted.ib_hca});
+  for (std::size_t i = 0; i < ports.size(); ++i) {
+    const auto& port = ports[i];
+    auto gids = ordered_json::array();
+    for (const auto& gid : port.gids)
+      gids.push_back(
+          fmt::format("{}: {} {}", gid.index, verbs::text_of(gid.kind), verbs::text_of(gid.value)));
+    result.push_back({{"port", port.name()},
+                      {"state", port.state},
+                      {"link", verbs::text_of(port.link)},
+                      {"gigabits_per_second", port.gigabits},
+                      {"mtu", port.mtu},
+                      {"distance", verbs::text_of(port.distance)},
+                      {"use", choice.reasons[i]},
+                      {"gid", fmt::format("{}: {}", port.chosen_gid, port.why_gid)},
+                      {"gids", std::move(gids)}});
+  }
+  return result;
+}
+
 ordered_json peers(heddle_runtime& runtime) {
   auto result = ordered_json::array();
   const auto& bootstrap = runtime.bootstrap();
@@ -118,10 +156,10 @@ ordered_json variables() {
 heddle_status_t heddle_info_json(heddle_runtime_t runtime, char** json) {
   return heddle::guarded([&] {
     auto& out = heddle::required(json, "heddle_info_json", "json");
-    ordered_json all = {{"version", version()},    {"machine", machine()},
-                        {"devices", devices()},    {"fabrics", fabrics()},
-                        {"job", nullptr},          {"peers", ordered_json::array()},
-                        {"variables", variables()}};
+    ordered_json all = {{"version", version()},           {"machine", machine()},
+                        {"devices", devices()},           {"fabrics", fabrics()},
+                        {"rdma_ports", rdma_ports()},     {"job", nullptr},
+                        {"peers", ordered_json::array()}, {"variables", variables()}};
     if (runtime) {
       const auto& bootstrap = runtime->bootstrap();
       const auto& memory = runtime->heap().memory();

@@ -7,7 +7,9 @@
 #include <heddle/error.hpp>
 
 #include "bootstrap/byte_stream.hpp"
+#include "bootstrap/keyed_hash.hpp"
 #include "host/transport/libfabric/libfabric_transport.hpp"
+#include "host/transport/verbs/verbs_transport.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
 
@@ -28,9 +30,31 @@ bool all_on_one_host(const bootstrap& bootstrap) {
   return true;
 }
 
-proposal open(const std::string& kind, const environment& settings, const bootstrap& bootstrap) {
+verbs_options verbs_settings(const environment& settings, const bootstrap& bootstrap,
+                             const std::string& near) {
+  verbs_options options;
+  options.lanes = settings.contexts;
+  for (int pe = 0; pe < bootstrap.rank(); ++pe)
+    options.local_rank += bootstrap.host_of(pe) == bootstrap.host_of(bootstrap.rank()) ? 1 : 0;
+  options.near = near;
+  options.hca = settings.ib_hca;
+  options.gid_index = settings.ib_gid_index;
+  options.timeout = settings.ib_timeout;
+  options.retry_count = settings.ib_retry_count;
+  options.traffic_class = settings.ib_traffic_class;
+  options.service_level = settings.ib_service_level;
+  options.connect_timeout = std::chrono::duration<double>(settings.timeout);
+  const auto secret = derive_secret(bootstrap.job_secret(), "verbs");
+  std::copy_n(secret.begin(), options.job_token.size(), options.job_token.begin());
+  return options;
+}
+
+proposal open(const std::string& kind, const environment& settings, const bootstrap& bootstrap,
+              const std::string& near) {
   proposal made;
   try {
+    if (kind == "verbs")
+      made.network = make_verbs_transport(verbs_settings(settings, bootstrap, near));
     if (kind == "libfabric")
       made.network =
           make_libfabric_transport({.provider = settings.fabric_provider,
@@ -60,12 +84,13 @@ std::vector<std::string> tell_all(const std::string& mine, bootstrap& bootstrap,
 }  // namespace
 
 network_choice choose_network(const environment& settings, bootstrap& bootstrap,
-                              [[maybe_unused]] const std::string& near, deadline until) {
+                              const std::string& near, deadline until) {
   std::vector<std::string> kinds;
+  if (settings.transport != "libfabric" && !settings.ib_disable) kinds.emplace_back("verbs");
   if (settings.transport != "verbs") kinds.emplace_back("libfabric");
   std::string reason;
   for (const auto& kind : kinds) {
-    auto mine = open(kind, settings, bootstrap);
+    auto mine = open(kind, settings, bootstrap, near);
     const auto all = tell_all(mine.kind, bootstrap, until);
     const auto other =
         std::find_if(all.begin(), all.end(), [&](const auto& each) { return each != all[0]; });

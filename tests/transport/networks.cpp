@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "networks.hpp"
 
+#include <atomic>
+
 #include "host/transport/libfabric/libfabric_transport.hpp"
+#include "host/transport/verbs/verbs_transport.hpp"
 
 namespace heddle::conformance {
 namespace {
@@ -23,6 +26,23 @@ network libfabric_network(std::string name, std::string provider,
           loss};
 }
 
+network verbs_network(std::string name, int most_ports) {
+  return {std::move(name), [=](std::chrono::duration<double> timeout) {
+            // PEs begin at different ports.
+            static std::atomic<int> made{0};
+            verbs_options options;
+            options.lanes = 4;
+            options.local_rank = made++;
+            options.most_ports = most_ports;
+            // Tries again for 2 s, longer than an emulated processor may sleep. rdma_rxe takes 7
+            // retries for retries without end.
+            options.timeout = 16;
+            options.retry_count = 6;
+            options.connect_timeout = timeout;
+            return make_verbs_transport(options);
+          }};
+}
+
 }  // namespace
 
 // udp;ofi_rxd sends again for minutes before it gives a peer up, and what it holds until then is in
@@ -38,6 +58,9 @@ const std::vector<network>& networks() {
       libfabric_network("udp_rxd", "udp;ofi_rxd", {}, loss::not_told),
       libfabric_network("shm", "shm", {}, loss::ends_process),
       libfabric_network("shm_counted", "shm", message_order::counted, loss::ends_process),
+      // Where there is an RDMA device: in the machine of tests/rdma_vm.
+      verbs_network("verbs", 1),
+      verbs_network("verbs_rails", 2),
   };
   return all;
 }

@@ -61,6 +61,7 @@ void print_for_people(const ordered_json& all) {
   print_object("machine", all["machine"]);
   print_rows("devices", all["devices"]);
   print_fabrics(all["fabrics"]);
+  print_rows("RDMA ports (libibverbs)", all["rdma_ports"]);
   if (!all["job"].is_null()) {
     print_object("job", all["job"]);
     print_rows("peers", all["peers"]);

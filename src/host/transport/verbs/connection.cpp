@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include "host/transport/verbs/connection.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "bootstrap/random_bytes.hpp"
+#include "support/throw_error.hpp"
+
+namespace heddle::verbs {
+namespace {
+
+/// How long a card waits before it tries a receiver again that had no buffer: 0.64 ms.
+constexpr std::uint8_t receiver_retry_timer = 12;
+constexpr std::uint8_t receiver_retry_for_ever = 7;
+
+std::uint32_t random_packet_number() {
+  std::uint32_t number = 0;
+  fill_random(std::as_writable_bytes(std::span(&number, 1)));
+  return number & 0xffffff;
+}
+
+}  // namespace
+
+connection::connection(rail& local, const rail_address& remote, const verbs_options& options,
+                       const route& route, std::uint32_t id)
+    : rail_(local),
+      remote_(remote),
+      options_(options),
+      route_(route),
+      id_(id),
+      completions_(local.completions_for(depth)),
+      first_packet_(random_packet_number()),
+      operations_(depth) {
+  ibv_qp_init_attr wanted{};
+  wanted.send_cq = completions_.queue.get();
+  wanted.recv_cq = local.arrivals();
+  wanted.srq = local.receives();
+  wanted.qp_type = IBV_QPT_RC;
+  wanted.cap.max_send_wr = depth;
+  wanted.cap.max_send_sge = 1;
+  // A card refuses more than it has, and tells its limit nowhere.
+  for (const std::uint32_t size : {256u, 128u, 64u, 0u}) {
+    wanted.cap.max_inline_data = size;
+    queue_.reset(found_library().create_qp(local.domain(), &wanted));
+    if (queue_) break;
+  }
+  if (!queue_)
+    throw_system_error(errno, "asked {} for a queue pair to PE {}", local.port().name(), route.pe);
+  most_inline_ = wanted.cap.max_inline_data;
+  ibv_qp_attr state{};
+  state.qp_state = IBV_QPS_INIT;
+  state.port_num = static_cast<std::uint8_t>(local.port().port);
+  state.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+  if (local.device().atomic_cap != IBV_ATOMIC_NONE)
+    state.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
+  if (const int failure = found_library().modify_qp(
+          queue_.get(), &state,
+          IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
+    throw_system_error(failure, "made a queue pair of {} to PE {} ready", local.port().name(),
+                       route.pe);
+}
+
+connection::~connection() { lose(); }
+
+ibv_ah* connection::path() {
+  if (!path_) {
+    auto attributes = rail_.path_to(remote_);
+    path_.reset(found_library().create_ah(rail_.domain(), &attributes));
+  }
+  return path_.get();
+}
+
+std::string connection::join(std::uint32_t queue, std::uint32_t first_packet) {
+  ibv_qp_attr state{};
+  const auto move = [&](const char* what, int mask) -> std::string {
+    const int failure = found_library().modify_qp(queue_.get(), &state, mask);
+    if (failure == 0) return {};
+    return fmt::format("{} could not {} on {}: {}", rail_.port().name(), what,
+                       text_of(remote_.value), std::generic_category().message(failure));
+  };
+  state.qp_state = IBV_QPS_RTR;
+  state.path_mtu = static_cast<ibv_mtu>(std::min(static_cast<int>(rail_.attributes().active_mtu),
+                                                 static_cast<int>(remote_.mtu_code)));
+  state.dest_qp_num = queue;
+  state.rq_psn = first_packet;
+  state.max_dest_rd_atomic = rail_.address().most_reads;
+  state.min_rnr_timer = receiver_retry_timer;
+  state.ah_attr = rail_.path_to(remote_);
+  auto problem = move("receive from a queue pair",
+                      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+  if (!problem.empty()) return problem;
+  state.qp_state = IBV_QPS_RTS;
+  state.timeout = static_cast<std::uint8_t>(options_.timeout);
+  state.retry_cnt = static_cast<std::uint8_t>(options_.retry_count);
+  state.rnr_retry = receiver_retry_for_ever;
+  state.sq_psn = first_packet_;
+  state.max_rd_atomic = static_cast<std::uint8_t>(reads_at_once());
+  problem =
+      move("send to a queue pair", IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+                                       IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+  if (problem.empty()) joined_queue_ = queue;
+  return problem;
+}
+
+int connection::reads_at_once() const {
+  return std::clamp(rail_.device().max_qp_init_rd_atom, 0, static_cast<int>(remote_.most_reads));
+}
+
+void connection::lose() {
+  if (state_ == phase::lost) return;
+  state_ = phase::lost;
+  // From here on the card touches no buffer of it.
+  queue_.reset();
+  chained_ = 0;
+  while (retired_ != added_) retire();
+}
+
+ibv_send_wr& connection::add(const operation& held) {
+  operations_[added_ % depth] = held;
+  auto& work = chain_[chained_++].work;
+  work = {};
+  work.wr_id = std::uint64_t{id_} << 32 | added_;
+  ++silent_;
+  if (held.token != transport::no_token || held.message != operation::none ||
+      silent_ >= depth / 4) {
+    work.send_flags = IBV_SEND_SIGNALED;
+    silent_ = 0;
+  }
+  ++added_;
+  ++completions_.under_way;
+  return work;
+}
+
+void connection::set_memory(ibv_send_wr& work, const void* start, std::size_t size,
+                            std::uint32_t key, bool is_inline) {
+  if (size == 0) return;
+  auto& memory = chain_[chained_ - 1].memory;
+  memory = {reinterpret_cast<std::uintptr_t>(start), static_cast<std::uint32_t>(size), key};
+  work.sg_list = &memory;
+  work.num_sge = 1;
+  if (is_inline) work.send_flags |= IBV_SEND_INLINE;
+}
+
+int connection::flush() {
+  if (chained_ == 0) return 0;
+  for (std::size_t i = 0; i + 1 < chained_; ++i) chain_[i].work.next = &chain_[i + 1].work;
+  chain_[chained_ - 1].work.next = nullptr;
+  chained_ = 0;
+  ibv_send_wr* refused = nullptr;
+  return ibv_post_send(queue_.get(), &chain_[0].work, &refused);
+}
+
+const connection::operation* connection::next_retired(std::uint64_t label) {
+  const auto last = static_cast<std::uint32_t>(label);
+  // Numbers go round: `last` is at most `depth` ahead of what is retired, or behind it.
+  if (state_ == phase::lost || last - retired_ >= added_ - retired_) return nullptr;
+  return &operations_[retired_ % depth];
+}
+
+void connection::retire() {
+  auto& held = operations_[retired_ % depth];
+  if (held.message != operation::none) rail_.messages().give_back(held.message);
+  if (held.word != operation::none) rail_.words().give_back(held.word);
+  held = {};
+  ++retired_;
+  --completions_.under_way;
+}
+
+}  // namespace heddle::verbs

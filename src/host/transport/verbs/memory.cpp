@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include "host/transport/verbs/memory.hpp"
+
+#include <algorithm>
+
+#include "bootstrap/byte_stream.hpp"
+#include "support/throw_error.hpp"
+
+namespace heddle::verbs {
+
+local_memory::piece local_memory::register_piece(void* start, std::size_t size, int access) const {
+  piece result;
+  result.size = size;
+  for (std::size_t rail = 0; rail < domains_.size(); ++rail) {
+    result.registrations.push_back(register_memory(domains_[rail], start, size, access));
+    result.local_keys[rail] = result.registrations.back()->lkey;
+  }
+  return result;
+}
+
+transport::bytes local_memory::expose(int region, std::uint64_t offset, void* start,
+                                      std::size_t size) {
+  const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+                     (has_atomics_ ? IBV_ACCESS_REMOTE_ATOMIC : 0);
+  auto made = register_piece(start, size, access);
+  byte_writer key;
+  key.number(reinterpret_cast<std::uintptr_t>(start));
+  key.number(static_cast<std::uint8_t>(made.registrations.size()));
+  for (const auto& registration : made.registrations) key.number(registration->rkey);
+  exposed_[{region, offset}] =
+      pieces_.emplace(static_cast<const std::byte*>(start), std::move(made));
+  return key.take();
+}
+
+void local_memory::conceal(int region, std::uint64_t offset) noexcept {
+  const auto found = exposed_.find({region, offset});
+  if (found == exposed_.end()) return;
+  pieces_.erase(found->second);
+  exposed_.erase(found);
+}
+
+void local_memory::register_local(void* start, std::size_t size) {
+  if (local_.contains(start))
+    throw_error(HEDDLE_ERROR_INTERNAL, "{} is registered for the network already", start);
+  local_[start] = pieces_.emplace(static_cast<const std::byte*>(start),
+                                  register_piece(start, size, IBV_ACCESS_LOCAL_WRITE));
+}
+
+void local_memory::forget_local(void* start) noexcept {
+  const auto found = local_.find(start);
+  if (found == local_.end()) return;
+  pieces_.erase(found->second);
+  local_.erase(found);
+}
+
+local_memory::part local_memory::find(const void* start, std::size_t size) const {
+  const auto* from = static_cast<const std::byte*>(start);
+  // Pieces seldom overlap: the nearest start below is nearly always it.
+  for (auto at = pieces_.upper_bound(from); at != pieces_.begin();) {
+    --at;
+    const auto skipped = static_cast<std::size_t>(from - at->first);
+    if (skipped < at->second.size)
+      return {std::min(size, at->second.size - skipped), &at->second.local_keys};
+  }
+  throw_error(HEDDLE_ERROR_INTERNAL,
+              "{} bytes at {} are the local side of a network operation, and were not registered",
+              size, start);
+}
+
+void remote_memory::add(int region, std::uint64_t offset, std::size_t size,
+                        std::span<const std::byte> key) try {
+  byte_reader in(key);
+  piece made;
+  made.size = size;
+  made.address = in.number<std::uint64_t>();
+  const auto count = in.number<std::uint8_t>();
+  if (count > made.keys.size()) throw malformed_message("it has too many keys");
+  for (std::size_t rail = 0; rail < count; ++rail) made.keys[rail] = in.number<std::uint32_t>();
+  pieces_[{region, offset}] = made;
+} catch (const malformed_message& problem) {
+  throw_error(HEDDLE_ERROR_MISMATCH,
+              "read a peer's key to its memory: {}; do all PEs run the same heddle?",
+              problem.what());
+}
+
+remote_memory::target remote_memory::find(const remote_place& place, std::size_t size) const {
+  auto at = pieces_.upper_bound({place.region, place.offset});
+  if (at != pieces_.begin()) {
+    --at;
+    const auto skipped = place.offset - at->first.second;
+    if (at->first.first == place.region && skipped <= at->second.size &&
+        size <= at->second.size - skipped)
+      return {at->second.address + skipped, &at->second.keys};
+  }
+  throw_error(HEDDLE_ERROR_INTERNAL,
+              "PE {} has not exposed {} bytes at offset {} of its region {}, or not in one piece",
+              place.pe, size, place.offset, place.region);
+}
+
+}  // namespace heddle::verbs

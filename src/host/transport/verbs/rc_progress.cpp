@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// What progress() and may_wait() do: completions, events of the devices, failures.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "host/transport/verbs/failure_text.hpp"
+#include "host/transport/verbs/rc_transport.hpp"
+#include "support/log.hpp"
+#include "support/throw_error.hpp"
+
+namespace heddle::verbs {
+namespace {
+
+constexpr auto look_every = std::chrono::milliseconds(10);
+/// A call in this many looks at the clock.
+constexpr unsigned clock_every = 64;
+
+using completions = std::array<ibv_wc, poll_batch>;
+
+std::span<const ibv_wc> poll(ibv_cq* queue, completions& found) {
+  const int count = ibv_poll_cq(queue, poll_batch, found.data());
+  return {found.data(), static_cast<std::size_t>(std::max(count, 0))};
+}
+
+/// As long as a card tries again before it gives up: a port that is back by then lost nothing.
+std::chrono::duration<double> patience(const verbs_options& options) {
+  return std::chrono::duration<double>(4.096e-6 * static_cast<double>(1u << options.timeout) *
+                                       (options.retry_count + 1));
+}
+
+}  // namespace
+
+bool rc_transport::progress(listener& listener) {
+  bool happened = false;
+  try {
+    flush_chains();
+    if (waited_) drain_channels();
+    if (!found_arrivals_.empty() || !found_sends_.empty()) {
+      const auto arrivals = std::move(found_arrivals_);
+      const auto sends = std::move(found_sends_);
+      found_arrivals_.clear();
+      found_sends_.clear();
+      for (const auto& [from, completion] : arrivals) take_arrival(*from, completion, listener);
+      for (const auto& [from, completion] : sends) take_completion(completion, listener);
+      happened = true;
+    }
+    for (auto& one : rails_) {
+      happened |= poll_arrivals(*one, listener);
+      happened |= poll_sends(*one, listener);
+    }
+    if (waited_ || ++calls_ % clock_every == 0) {
+      const auto now = clock::now();
+      if (waited_ || now >= look_at_) look_around(now);
+    }
+    waited_ = false;
+    flush_chains();
+  } catch (const error& problem) {
+    lose_all(problem.what());
+  }
+  return tell_failures(listener) || happened;
+}
+
+bool rc_transport::poll_arrivals(rail& from, listener& listener) {
+  completions place;
+  const auto found = poll(from.arrivals(), place);
+  for (const auto& completion : found) take_arrival(from, completion, listener);
+  return !found.empty();
+}
+
+void rc_transport::take_arrival(rail& from, const ibv_wc& completion, listener& listener) {
+  const auto [kind, bytes] = from.arrived(completion);
+  if (kind == rail::arrival::hello) {
+    // Addresses may not be known here yet; whoever said hello repeats it.
+    if (const auto message = decode_hello(bytes, options_.job_token); message && !peers_.empty())
+      take_hello(*message);
+  } else if (kind == rail::arrival::message && !bytes.empty()) {
+    listener.on_message(bytes);
+  }
+  // The buffers of a connection that ended come back with an error, and are as good as before.
+  from.receive_again(completion);
+  from.flush_receives();
+}
+
+bool rc_transport::poll_sends(rail& from, listener& listener) {
+  bool happened = false;
+  for (auto& queue : from.sends()) {
+    if (queue.under_way == 0) continue;
+    completions place;
+    const auto found = poll(queue.queue.get(), place);
+    for (const auto& completion : found) take_completion(completion, listener);
+    happened |= !found.empty();
+  }
+  return happened;
+}
+
+void rc_transport::take_completion(const ibv_wc& completion, listener& listener) {
+  auto& on = *connections_[completion.wr_id >> 32];
+  if (on.state() == connection::phase::lost) return;
+  if (completion.status != IBV_WC_SUCCESS)
+    return lose(on.pe(), completion_failure(completion.status,
+                                            found_library().wc_status_str(completion.status),
+                                            completion.vendor_err, describe(on.pe())));
+  while (const auto* ended = on.next_retired(completion.wr_id)) {
+    const auto token = ended->token;
+    std::uint64_t value = 0;
+    if (ended->word != connection::operation::none)
+      std::memcpy(&value, on.local().words().at(ended->word), sizeof value);
+    on.retire();
+    if (token != no_token) listener.on_complete(token, value);
+  }
+}
+
+void rc_transport::look_around(clock::time_point now) {
+  look_at_ = now + look_every;
+  repeat_hellos(now);
+  for (std::size_t i = 0; i < rails_.size(); ++i) {
+    ibv_async_event event{};
+    while (found_library().get_async_event(rails_[i]->context(), &event) == 0) {
+      // First: a queue pair is not let go while an event of it is not acknowledged.
+      found_library().ack_async_event(&event);
+      take_event(*rails_[i], event, now);
+    }
+    check_port(i, now);
+  }
+}
+
+void rc_transport::take_event(rail& from, const ibv_async_event& event, clock::time_point now) {
+  const auto name = from.port().name();
+  const char* text = found_library().event_type_str(event.event_type);
+  log::info(log::subsystem::transport, "{}: {}", name, text);
+  const auto at = static_cast<std::size_t>(
+      std::find_if(rails_.begin(), rails_.end(), [&](auto& one) { return one.get() == &from; }) -
+      rails_.begin());
+  switch (event.event_type) {
+    case IBV_EVENT_PORT_ERR:
+      if (event.element.port_num == from.port().port && port_down_since_[at] > now) {
+        port_down_since_[at] = now;
+        log::warn(log::subsystem::transport,
+                  "{} is down; peers are lost if it stays so for {:.1f} s", name,
+                  patience(options_).count());
+      }
+      break;
+    case IBV_EVENT_PORT_ACTIVE:
+      if (event.element.port_num == from.port().port)
+        port_down_since_[at] = clock::time_point::max();
+      break;
+    case IBV_EVENT_DEVICE_FATAL:
+    case IBV_EVENT_CQ_ERR:
+    case IBV_EVENT_SRQ_ERR:
+      lose_all(fmt::format("the RDMA device of {} failed ({}); see the system's log (dmesg)", name,
+                           text));
+      break;
+    case IBV_EVENT_QP_FATAL:
+    case IBV_EVENT_QP_REQ_ERR:
+    case IBV_EVENT_QP_ACCESS_ERR:
+      for (const auto& one : connections_)
+        if (one && one->queue() == event.element.qp->qp_num && &one->local() == &from)
+          lose(one->pe(),
+               fmt::format("{} ended the connection to {}: {}", name, describe(one->pe()), text));
+      break;
+    default:
+      break;
+  }
+}
+
+void rc_transport::check_port(std::size_t rail, clock::time_point now) {
+  const auto since = port_down_since_[rail];
+  if (since == clock::time_point::max() || now - since < patience(options_)) return;
+  lose_all(fmt::format("{} has been down for {:.1f} s: look at its cable and switch",
+                       rails_[rail]->port().name(), patience(options_).count()));
+}
+
+bool rc_transport::may_wait() {
+  if (!chained_.empty() || !failures_.empty()) return false;
+  completions place;
+  for (auto& one : rails_) {
+    (void)ibv_req_notify_cq(one->arrivals(), 0);
+    for (const auto& completion : poll(one->arrivals(), place))
+      found_arrivals_.emplace_back(one.get(), completion);
+    for (auto& queue : one->sends()) {
+      if (queue.under_way == 0) continue;
+      (void)ibv_req_notify_cq(queue.queue.get(), 0);
+      for (const auto& completion : poll(queue.queue.get(), place))
+        found_sends_.emplace_back(one.get(), completion);
+    }
+  }
+  waited_ = true;
+  auto wake = next_repeat();
+  for (const auto since : port_down_since_)
+    if (since != clock::time_point::max())
+      wake =
+          std::min(wake, since + std::chrono::duration_cast<clock::duration>(patience(options_)));
+  waits_.wake_at(wake);
+  return found_arrivals_.empty() && found_sends_.empty();
+}
+
+void rc_transport::drain_channels() {
+  for (auto& one : rails_) {
+    ibv_cq* queue = nullptr;
+    void* ignored = nullptr;
+    while (found_library().get_cq_event(one->channel(), &queue, &ignored) == 0)
+      found_library().ack_cq_events(queue, 1);
+  }
+}
+
+bool rc_transport::tell_failures(listener& listener) {
+  if (failures_.empty()) return false;
+  const auto told = std::move(failures_);
+  failures_.clear();
+  for (const auto& one : told) listener.on_failure(one.pe, one.reason);
+  return true;
+}
+
+void rc_transport::lose(int pe, const std::string& reason) {
+  auto& lost = peer_of(pe);
+  if (lost.lost) return;
+  lost.lost = true;
+  log::info(log::subsystem::transport, "PE {} is lost: {}", pe, reason);
+  failures_.push_back({pe, fmt::format("PE {} cannot be reached: {}", pe, reason)});
+  for (int lane = 0; lane < options_.lanes; ++lane)
+    if (const auto& one = connections_[index_of(lane, pe)]) one->lose();
+}
+
+void rc_transport::lose_all(const std::string& reason) {
+  if (lost_all_) return;
+  lost_all_ = true;
+  failures_.push_back({-1, reason});
+  for (const auto& one : connections_)
+    if (one) one->lose();
+}
+
+}  // namespace heddle::verbs

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "host/transport/verbs/library.hpp"
+
+namespace heddle::verbs {
+
+/// Makes [start, start + size) known to a card. Throws HEDDLE_ERROR_OUT_OF_MEMORY, with the limit
+/// that was met, or HEDDLE_ERROR_SYSTEM. (GPU memory: where the driver's peer memory module is
+/// loaded, as any other.)
+owned_region register_memory(ibv_pd* domain, void* start, std::size_t size, int access);
+
+/// Equal pieces of registered memory that are taken and given back.
+class buffer_pool {
+ public:
+  buffer_pool() = default;
+  buffer_pool(ibv_pd* domain, std::size_t piece_bytes, std::size_t pieces);
+
+  [[nodiscard]] bool empty() const { return free_.empty(); }
+  std::uint32_t take() {
+    const auto piece = free_.back();
+    free_.pop_back();
+    return piece;
+  }
+  void give_back(std::uint32_t piece) { free_.push_back(piece); }
+
+  [[nodiscard]] std::byte* at(std::uint32_t piece) const {
+    return memory_.get() + piece * piece_bytes_;
+  }
+  [[nodiscard]] std::uint32_t index_of(const std::byte* start) const {
+    return static_cast<std::uint32_t>(static_cast<std::size_t>(start - memory_.get()) /
+                                      piece_bytes_);
+  }
+  [[nodiscard]] std::uint32_t key() const { return region_->lkey; }
+  [[nodiscard]] std::size_t piece_bytes() const { return piece_bytes_; }
+
+ private:
+  std::size_t piece_bytes_ = 0;
+  std::unique_ptr<std::byte[]> memory_;
+  owned_region region_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace heddle::verbs

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// What goes wrong with RDMA devices, and what is said of it. Needs the machine of tests/rdma_vm.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <functional>
+#include <heddle/error.hpp>
+#include <map>
+
+#include "host/transport/verbs/verbs_transport.hpp"
+#include "support/deadline.hpp"
+
+using namespace heddle;
+
+namespace {
+
+class failures final : public transport::listener {
+ public:
+  void on_message(std::span<const std::byte>) override {}
+  void on_write(std::uint32_t) override {}
+  void on_complete(std::uint64_t, std::uint64_t) override { ++completed; }
+  void on_failure(int pe, const std::string& reason) override { told[pe] = reason; }
+  int completed = 0;
+  std::map<int, std::string> told;
+};
+
+/// Two PEs, on rxe0 and on rxe1, driven by one thread.
+class pair_of_pes {
+ public:
+  pair_of_pes() {
+    for (int pe = 0; pe < 2; ++pe) {
+      verbs_options options;
+      options.hca = pe == 0 ? "=rxe0" : "=rxe1";
+      options.timeout = 14;
+      options.retry_count = 6;  // rdma_rxe takes 7 for retries without end
+      networks[pe] = make_verbs_transport(options);
+    }
+    const std::vector<transport::bytes> addresses{networks[0]->address(), networks[1]->address()};
+    for (int pe = 0; pe < 2; ++pe) {
+      networks[pe]->set_addresses(addresses);
+      keys[pe] = networks[pe]->expose(0, 0, memory[pe].data(), memory[pe].size());
+    }
+  }
+
+  void until(const std::function<bool()>& done) {
+    const auto end = deadline::after(std::chrono::seconds(30));
+    while (!done()) {
+      for (int pe = 0; pe < 2; ++pe) networks[pe]->progress(heard[pe]);
+      if (end.passed()) FAIL("waited in vain");
+    }
+  }
+  void write() {
+    bool posted = false;
+    until([&] {
+      return posted || (posted = networks[0]->post_write(0, {1, 0, 0}, memory[0].data(), 8, 1, 0));
+    });
+  }
+
+  std::array<std::vector<std::byte>, 2> memory{std::vector<std::byte>(4096),
+                                               std::vector<std::byte>(4096)};
+  std::array<std::unique_ptr<transport>, 2> networks;
+  std::array<transport::bytes, 2> keys;
+  std::array<failures, 2> heard;
+};
+
+}  // namespace
+
+TEST_CASE("a write by a wrong key is refused, and both PEs tell of it") {
+  pair_of_pes pes;
+  auto wrong = pes.keys[1];
+  wrong.back() ^= std::byte{0x55};
+  pes.networks[0]->add_remote(1, 0, 0, 4096, wrong);
+  pes.write();
+  pes.until([&] { return pes.heard[0].told.contains(1); });
+  CHECK(pes.heard[0].told[1].find("no longer exposed") != std::string::npos);
+  CHECK(pes.heard[0].told[1].find("rxe1:1, 10.77.0.2") != std::string::npos);
+  CHECK(pes.heard[0].completed == 0);
+}
+
+TEST_CASE("a port that stays down is told of, with its name") {
+  pair_of_pes pes;
+  pes.networks[0]->add_remote(1, 0, 0, 4096, pes.keys[1]);
+  pes.write();
+  pes.until([&] { return pes.heard[0].completed == 1; });
+  REQUIRE(std::system("ip link set va down") == 0);
+  pes.until([&] { return pes.heard[0].told.contains(-1); });
+  CHECK(pes.heard[0].told[-1].starts_with("rxe0:1 has been down for"));
+  REQUIRE(std::system("ip link set va up") == 0);
+}
+
+TEST_CASE("where no port can be used, each says why") {
+  verbs_options options;
+  options.hca = "mlx5";
+  CHECK_THROWS_WITH_AS((void)make_verbs_transport(options),
+                       doctest::Contains("rxe1:1: HEDDLE_IB_HCA=\"mlx5\" leaves it out"), error);
+  options.hca = "";
+  options.gid_index = 200;
+  CHECK_THROWS_WITH_AS((void)make_verbs_transport(options),
+                       doctest::Contains("HEDDLE_IB_GID_INDEX=200"), error);
+}
