@@ -29,7 +29,7 @@ TEST_CASE("put and get move every size, from and to any address and kind of memo
   proxy_job job({.n_pes = 2, .user_bytes = 8 * mib});
   job.run([&](test_pe& self) {
     const auto all = sizes(job.proxy_of(self.pe).about().eager_bytes);
-    std::vector<std::byte> own(2 * mib);
+    std::vector<std::byte> own(3 * mib);
     auto* symmetric = self.user(4 * mib);
     auto* target = self.user(0);
     std::uint64_t round = 0;
