@@ -51,6 +51,10 @@ void command_engine::conceal(int region, std::uint64_t offset) {
 
 bool command_engine::carry_out(active_command& command) {
   const auto& what = command.what;
+  if (what.flags & command::wants_reply && command.from->gave_up(command.index)) {
+    if (operations_.find(command.operation)) operations_.remove(command.operation);
+    return true;
+  }
   if (what.pe >= 0 && peers_[static_cast<std::size_t>(what.pe)] &&
       peers_[static_cast<std::size_t>(what.pe)]->is_lost) {
     reply(command);

@@ -47,6 +47,8 @@ class command_engine final : transport::listener {
    public:
     virtual ~producer() = default;
     virtual void reply(std::uint64_t index, std::uint64_t value) = 0;
+    /// Nobody waits for that reply any more: the local memory of the command may be gone.
+    [[nodiscard]] virtual bool gave_up(std::uint64_t index) const = 0;
   };
   /// A command on its way. `payload` lives until carry_out has returned true.
   struct active_command {
@@ -146,6 +148,10 @@ class command_engine final : transport::listener {
   bool quiet(active_command& command);
   bool abort(const active_command& command);
   void reply(const active_command& command, std::uint64_t value = 0);
+  /// Whether the local memory of an operation may still be written.
+  [[nodiscard]] static bool is_waited_for(const operation* what) {
+    return what && !(what->wants_reply && what->from->gave_up(what->index));
+  }
   void begin_operation(active_command& command);
   /// All of it is posted: replies at once if nothing is left to wait for.
   bool all_posted(active_command& command);

@@ -96,8 +96,10 @@ void command_engine::on_complete(std::uint64_t token, std::uint64_t value) {
     if (tracks_writes_) state.writes.complete(done.number);
   } else {
     --state.reads_outstanding;
-    if (done.chunk >= 0) memory_.write(0, done.local, staging_.at(done.chunk), done.bytes);
-    if (operation* what = operations_.find(done.operation)) what->value = value;
+    if (operation* what = operations_.find(done.operation); is_waited_for(what)) {
+      if (done.chunk >= 0) memory_.write(0, done.local, staging_.at(done.chunk), done.bytes);
+      what->value = value;
+    }
   }
   if (done.chunk >= 0) staging_.give_back(done.chunk);
   finish_part(done.operation);
@@ -216,7 +218,7 @@ void command_engine::take_gathered(const record_header& header, std::span<const 
   if (!what || unit == 0) return;
   if (!what->local) {
     std::memcpy(&what->value, data.data(), std::min(data.size(), sizeof what->value));
-  } else {
+  } else if (is_waited_for(what)) {
     for (std::uint64_t i = 0; (i + 1) * unit <= data.size(); ++i)
       memory_.write(0, what->local + (header.field[1] + i) * what->stride, data.data() + i * unit,
                     unit);
