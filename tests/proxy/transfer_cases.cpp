@@ -187,6 +187,7 @@ TEST_CASE("iput and iget keep strides and elements") {
           strided<double>(self, there, here, n);
           strided<most>(self, there, here, n);
         }
+    strided<std::uint8_t>(self, 1, 2, 70'001);  // more than one record counts
   });
 }
 

@@ -24,6 +24,7 @@ command_engine::command_engine(const options& options, transport& network,
       on_failure_(std::move(on_failure)),
       tracks_writes_(about_.completion_is_delivery ||
                      about_.order == transport::message_order::after_completions),
+      most_data_((about_.most_message_bytes - sizeof(frame_header) - record_bytes(0)) / 8 * 8),
       memory_(options.device),
       peers_(static_cast<std::size_t>(options.n_pes)),
       staging_(network),
@@ -189,7 +190,7 @@ bool command_engine::put(active_command& command) {
     reply(command);
     return true;
   }
-  if (what.flags & command::has_payload || what.bytes <= about_.eager_bytes)
+  if (what.flags & command::has_payload || what.bytes <= std::min(about_.eager_bytes, most_data_))
     return put_in_record(command);
   return put_by_writes(command);
 }
@@ -389,8 +390,7 @@ bool command_engine::iput(active_command& command) {
     reply(command);
     return true;
   }
-  const std::uint64_t most =
-      (about_.most_message_bytes - sizeof(frame_header) - record_bytes(0)) / what.unit;
+  const std::uint64_t most = most_data_ / what.unit;
   while (command.done < n) {
     const std::uint64_t now = std::min(n - command.done, most);
     record_header header{};
@@ -422,8 +422,7 @@ bool command_engine::iget(active_command& command) {
   }
   begin_operation(command);
   operations_.find(command.operation)->stride = what.compare * what.unit;
-  const std::uint64_t most =
-      (about_.most_message_bytes - sizeof(frame_header) - record_bytes(0)) / what.unit;
+  const std::uint64_t most = std::min(most_data_ / what.unit, gather_shape::most);
   while (command.done < n) {
     const std::uint64_t now = std::min(n - command.done, most);
     record_header header{};

@@ -204,6 +204,7 @@ class command_engine final : transport::listener {
   const transport::traits& about_;
   const failure_callback on_failure_;
   const bool tracks_writes_;  ///< each write's completion is waited for
+  const std::size_t most_data_;  ///< bytes that one record holds
   exposed_memory memory_;
   std::vector<keyed_piece> keyed_;
   std::vector<std::unique_ptr<peer_state>> peers_;
