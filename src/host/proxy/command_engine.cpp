@@ -99,8 +99,11 @@ void command_engine::begin_operation(active_command& command) {
                          .pe = command.what.pe,
                          .parts = 0,
                          .value = 0,
+                         .replies = 0,
                          .local = reinterpret_cast<std::byte*>(command.what.local),
-                         .stride = 0});
+                         .stride = 0,
+                         .unit = 0,
+                         .elements = 0});
 }
 
 bool command_engine::all_posted(active_command& command) {
@@ -117,7 +120,7 @@ bool command_engine::all_posted(active_command& command) {
 
 void command_engine::finish_part(std::uint64_t which) {
   operation* done = operations_.find(which);
-  if (!done || --done->parts > 0 || !done->all_posted) return;
+  if (!done || done->parts == 0 || --done->parts > 0 || !done->all_posted) return;
   if (done->wants_reply) done->from->reply(done->index, done->value);
   operations_.remove(which);
 }
@@ -286,7 +289,11 @@ bool command_engine::get(active_command& command) {
     header.field[2] = command.operation;
     header.field[3] = gather_shape{what.bytes, 1, 0}.pack();
     if (!append(what.pe, command.lane, header, {})) return false;
-    ++operations_.find(command.operation)->parts;
+    operation& word = *operations_.find(command.operation);
+    word.unit = what.bytes;
+    word.elements = 1;
+    ++word.parts;
+    ++word.replies;
     return all_posted(command);
   }
   while (command.done < what.bytes) {
@@ -354,7 +361,10 @@ bool command_engine::atomic(active_command& command) {
     header.field[2] = what.compare;
     header.field[3] = command.operation;
     if (!append(what.pe, command.lane, header, {})) return false;
-    if (wants_reply) ++operations_.find(command.operation)->parts;
+    if (operation* told = wants_reply ? operations_.find(command.operation) : nullptr) {
+      ++told->parts;
+      ++told->replies;
+    }
     return all_posted(command);
   }
   if (!fence_allows(what.pe, command.lane) || !piece_of(what.pe, command.lane, what.remote))
@@ -421,7 +431,10 @@ bool command_engine::iget(active_command& command) {
     return true;
   }
   begin_operation(command);
-  operations_.find(command.operation)->stride = what.compare * what.unit;
+  operation& elements = *operations_.find(command.operation);
+  elements.stride = what.compare * what.unit;
+  elements.unit = what.unit;
+  elements.elements = n;
   const std::uint64_t most = std::min(most_data_ / what.unit, gather_shape::most);
   while (command.done < n) {
     const std::uint64_t now = std::min(n - command.done, most);
@@ -432,7 +445,8 @@ bool command_engine::iget(active_command& command) {
     header.field[2] = command.operation;
     header.field[3] = gather_shape{what.unit, now, command.done}.pack();
     if (!append(what.pe, command.lane, header, {})) return false;
-    ++operations_.find(command.operation)->parts;
+    ++elements.parts;
+    ++elements.replies;
     command.done += now;
   }
   return all_posted(command);

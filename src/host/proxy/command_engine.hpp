@@ -108,8 +108,11 @@ class command_engine final : transport::listener {
     int pe;
     std::uint32_t parts;  ///< posted and not done
     std::uint64_t value;  ///< of the reply
-    std::byte* local;     ///< where elements go; null: to the value
-    std::uint64_t stride;
+    std::uint32_t replies;   ///< of `parts`, those that a record tells of
+    std::byte* local;        ///< where elements go; null: to the value
+    std::uint64_t stride;    ///< bytes from one to the next
+    std::uint64_t unit;      ///< bytes of one
+    std::uint64_t elements;  ///< how many were asked for
   };
   /// What the network was asked for in one call.
   struct part {
@@ -195,7 +198,8 @@ class command_engine final : transport::listener {
   void gather(int from, int lane_index, const record_header& header);
   void tell_piece(int from, int lane_index, const record_header& header);
   void learn_piece(int from, const record_header& header, std::span<const std::byte> data);
-  void take_gathered(const record_header& header, std::span<const std::byte> data);
+  void take_reply(int from, const record_header& header);
+  void take_gathered(int from, const record_header& header, std::span<const std::byte> data);
   void finish_part(std::uint64_t operation);
   void complain(int from, const std::string& what);
 
