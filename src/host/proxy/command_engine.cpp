@@ -24,6 +24,7 @@ command_engine::command_engine(const options& options, transport& network,
       on_failure_(std::move(on_failure)),
       tracks_writes_(about_.completion_is_delivery ||
                      about_.order == transport::message_order::after_completions),
+      most_data_((about_.most_message_bytes - sizeof(frame_header) - record_bytes(0)) / 8 * 8),
       memory_(options.device),
       peers_(static_cast<std::size_t>(options.n_pes)),
       staging_(network),
@@ -51,6 +52,10 @@ void command_engine::conceal(int region, std::uint64_t offset) {
 
 bool command_engine::carry_out(active_command& command) {
   const auto& what = command.what;
+  if (what.flags & command::wants_reply && command.from->gave_up(command.index)) {
+    if (operations_.find(command.operation)) operations_.remove(command.operation);
+    return true;
+  }
   if (what.pe >= 0 && peers_[static_cast<std::size_t>(what.pe)] &&
       peers_[static_cast<std::size_t>(what.pe)]->is_lost) {
     reply(command);
@@ -100,8 +105,11 @@ void command_engine::begin_operation(active_command& command) {
                          .pe = command.what.pe,
                          .parts = 0,
                          .value = 0,
+                         .replies = 0,
                          .local = reinterpret_cast<std::byte*>(command.what.local),
-                         .stride = 0});
+                         .stride = 0,
+                         .unit = 0,
+                         .elements = 0});
 }
 
 bool command_engine::all_posted(active_command& command) {
@@ -118,7 +126,7 @@ bool command_engine::all_posted(active_command& command) {
 
 void command_engine::finish_part(std::uint64_t which) {
   operation* done = operations_.find(which);
-  if (!done || --done->parts > 0 || !done->all_posted) return;
+  if (!done || done->parts == 0 || --done->parts > 0 || !done->all_posted) return;
   if (done->wants_reply) done->from->reply(done->index, done->value);
   operations_.remove(which);
 }
@@ -194,7 +202,7 @@ bool command_engine::put(active_command& command) {
     reply(command);
     return true;
   }
-  if (what.flags & command::has_payload || what.bytes <= about_.eager_bytes)
+  if (what.flags & command::has_payload || what.bytes <= std::min(about_.eager_bytes, most_data_))
     return put_in_record(command);
   return put_by_writes(command);
 }
@@ -289,7 +297,11 @@ bool command_engine::get(active_command& command) {
     header.field[2] = command.operation;
     header.field[3] = gather_shape{what.bytes, 1, 0}.pack();
     if (!append(what.pe, command.lane, header, {})) return false;
-    ++operations_.find(command.operation)->parts;
+    operation& word = *operations_.find(command.operation);
+    word.unit = what.bytes;
+    word.elements = 1;
+    ++word.parts;
+    ++word.replies;
     return all_posted(command);
   }
   while (command.done < what.bytes) {
@@ -356,7 +368,10 @@ bool command_engine::atomic(active_command& command) {
     header.field[2] = what.compare;
     header.field[3] = command.operation;
     if (!append(what.pe, command.lane, header, {})) return false;
-    if (wants_reply) ++operations_.find(command.operation)->parts;
+    if (operation* told = wants_reply ? operations_.find(command.operation) : nullptr) {
+      ++told->parts;
+      ++told->replies;
+    }
     return all_posted(command);
   }
   if (!fence_allows(what.pe, command.lane) || !piece_of(what.pe, command.lane, what.remote))
@@ -391,8 +406,7 @@ bool command_engine::iput(active_command& command) {
     reply(command);
     return true;
   }
-  const std::uint64_t most =
-      (about_.most_message_bytes - sizeof(frame_header) - record_bytes(0)) / what.unit;
+  const std::uint64_t most = most_data_ / what.unit;
   while (command.done < n) {
     const std::uint64_t now = std::min(n - command.done, most);
     record_header header{};
@@ -423,9 +437,11 @@ bool command_engine::iget(active_command& command) {
     return true;
   }
   begin_operation(command);
-  operations_.find(command.operation)->stride = what.compare * what.unit;
-  const std::uint64_t most =
-      (about_.most_message_bytes - sizeof(frame_header) - record_bytes(0)) / what.unit;
+  operation& elements = *operations_.find(command.operation);
+  elements.stride = what.compare * what.unit;
+  elements.unit = what.unit;
+  elements.elements = n;
+  const std::uint64_t most = std::min(most_data_ / what.unit, gather_shape::most);
   while (command.done < n) {
     const std::uint64_t now = std::min(n - command.done, most);
     record_header header{};
@@ -435,7 +451,8 @@ bool command_engine::iget(active_command& command) {
     header.field[2] = command.operation;
     header.field[3] = gather_shape{what.unit, now, command.done}.pack();
     if (!append(what.pe, command.lane, header, {})) return false;
-    ++operations_.find(command.operation)->parts;
+    ++elements.parts;
+    ++elements.replies;
     command.done += now;
   }
   return all_posted(command);

@@ -47,6 +47,8 @@ class command_engine final : transport::listener {
    public:
     virtual ~producer() = default;
     virtual void reply(std::uint64_t index, std::uint64_t value) = 0;
+    /// Nobody waits for that reply any more: the local memory of the command may be gone.
+    [[nodiscard]] virtual bool gave_up(std::uint64_t index) const = 0;
   };
   /// A command on its way. `payload` lives until carry_out has returned true.
   struct active_command {
@@ -106,8 +108,11 @@ class command_engine final : transport::listener {
     int pe;
     std::uint32_t parts;  ///< posted and not done
     std::uint64_t value;  ///< of the reply
-    std::byte* local;     ///< where elements go; null: to the value
-    std::uint64_t stride;
+    std::uint32_t replies;   ///< of `parts`, those that a record tells of
+    std::byte* local;        ///< where elements go; null: to the value
+    std::uint64_t stride;    ///< bytes from one to the next
+    std::uint64_t unit;      ///< bytes of one
+    std::uint64_t elements;  ///< how many were asked for
   };
   /// What the network was asked for in one call.
   struct part {
@@ -147,6 +152,10 @@ class command_engine final : transport::listener {
   bool quiet(active_command& command);
   bool abort(const active_command& command);
   void reply(const active_command& command, std::uint64_t value = 0);
+  /// Whether the local memory of an operation may still be written.
+  [[nodiscard]] static bool is_waited_for(const operation* what) {
+    return what && !(what->wants_reply && what->from->gave_up(what->index));
+  }
   void begin_operation(active_command& command);
   /// All of it is posted: replies at once if nothing is left to wait for.
   bool all_posted(active_command& command);
@@ -190,7 +199,8 @@ class command_engine final : transport::listener {
   void gather(int from, int lane_index, const record_header& header);
   void tell_piece(int from, int lane_index, const record_header& header);
   void learn_piece(int from, const record_header& header, std::span<const std::byte> data);
-  void take_gathered(const record_header& header, std::span<const std::byte> data);
+  void take_reply(int from, const record_header& header);
+  void take_gathered(int from, const record_header& header, std::span<const std::byte> data);
   void finish_part(std::uint64_t operation);
   void complain(int from, const std::string& what);
 
@@ -199,6 +209,7 @@ class command_engine final : transport::listener {
   const transport::traits& about_;
   const failure_callback on_failure_;
   const bool tracks_writes_;  ///< each write's completion is waited for
+  const std::size_t most_data_;  ///< bytes that one record holds
   exposed_memory memory_;
   std::vector<keyed_piece> keyed_;
   std::vector<std::unique_ptr<peer_state>> peers_;

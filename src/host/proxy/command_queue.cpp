@@ -64,6 +64,10 @@ void command_queue::give_back() {
   if (given_back_ != before) store(&shared_.consumed, given_back_, release);
 }
 
+bool command_queue::gave_up(std::uint64_t index) const {
+  return index < given_back_ || load(&shared_.replies[index % slots].taken, acquire) == index + 1;
+}
+
 void command_queue::reply(std::uint64_t index, std::uint64_t value) {
   if (index < given_back_) return;  // the producer has given up, and another may have the slot
   command_reply& reply = shared_.replies[index % slots];

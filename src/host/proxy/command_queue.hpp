@@ -32,6 +32,7 @@ class command_queue final : public command_engine::producer {
   }
 
   void reply(std::uint64_t index, std::uint64_t value) override;
+  [[nodiscard]] bool gave_up(std::uint64_t index) const override;
 
  private:
   bool fetch();

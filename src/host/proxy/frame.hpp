@@ -50,6 +50,7 @@ static_assert(sizeof(record_header) == 40);
 
 /// The elements that one gather asks for, as one field.
 struct gather_shape {
+  static constexpr std::uint64_t most = 0xffff;  ///< elements
   std::uint64_t unit;   ///< bytes of an element, at most 255
   std::uint64_t n;      ///< elements, at most 65535
   std::uint64_t first;  ///< the first one's number in the whole

@@ -96,8 +96,10 @@ void command_engine::on_complete(std::uint64_t token, std::uint64_t value) {
     if (tracks_writes_) state.writes.complete(done.number);
   } else {
     --state.reads_outstanding;
-    if (done.chunk >= 0) memory_.write(0, done.local, staging_.at(done.chunk), done.bytes);
-    if (operation* what = operations_.find(done.operation)) what->value = value;
+    if (operation* what = operations_.find(done.operation); is_waited_for(what)) {
+      if (done.chunk >= 0) memory_.write(0, done.local, staging_.at(done.chunk), done.bytes);
+      what->value = value;
+    }
   }
   if (done.chunk >= 0) staging_.give_back(done.chunk);
   finish_part(done.operation);
@@ -150,7 +152,7 @@ void command_engine::carry_out_record(int from, int lane_index, const record_hea
     }
     case record_kind::abort: {
       void* word = memory_.resolve(place, sizeof(std::uint64_t));
-      if (word)
+      if (word && reinterpret_cast<std::uintptr_t>(word) % sizeof(std::uint64_t) == 0)
         (void)memory_.atomic(region_of(place), word, sizeof(std::uint64_t), atomic_op::compare_swap,
                              header.field[1], 0);
       return;
@@ -160,10 +162,9 @@ void command_engine::carry_out_record(int from, int lane_index, const record_hea
     case record_kind::gather:
       return gather(from, lane_index, header);
     case record_kind::reply:
-      if (operation* what = operations_.find(header.field[0])) what->value = header.field[1];
-      return finish_part(header.field[0]);
+      return take_reply(from, header);
     case record_kind::data_reply:
-      return take_gathered(header, data);
+      return take_gathered(from, header, data);
     case record_kind::piece_wanted:
       return tell_piece(from, lane_index, header);
     case record_kind::piece:
@@ -210,15 +211,32 @@ void command_engine::gather(int from, int lane_index, const record_header& heade
   append_or_keep(from, lane_index, answer, data);
 }
 
-void command_engine::take_gathered(const record_header& header, std::span<const std::byte> data) {
+void command_engine::take_reply(int from, const record_header& header) {
   operation* what = operations_.find(header.field[0]);
+  if (!what) return;  // it was given up
+  if (what->pe != from || what->replies == 0)
+    return complain(from, "a reply to what it was not asked");
+  --what->replies;
+  what->value = header.field[1];
+  finish_part(header.field[0]);
+}
+
+void command_engine::take_gathered(int from, const record_header& header,
+                                   std::span<const std::byte> data) {
+  operation* what = operations_.find(header.field[0]);
+  if (!what) return;  // it was given up
   const std::uint64_t unit = header.field[2];
-  if (!what || unit == 0) return;
+  const std::uint64_t first = header.field[1];
+  if (what->pe != from || what->replies == 0 || unit == 0 || unit != what->unit ||
+      data.size() % unit != 0 || first > what->elements ||
+      data.size() / unit > what->elements - first)
+    return complain(from, fmt::format("{} bytes that it was not asked for", data.size()));
+  --what->replies;
   if (!what->local) {
     std::memcpy(&what->value, data.data(), std::min(data.size(), sizeof what->value));
-  } else {
+  } else if (is_waited_for(what)) {
     for (std::uint64_t i = 0; (i + 1) * unit <= data.size(); ++i)
-      memory_.write(0, what->local + (header.field[1] + i) * what->stride, data.data() + i * unit,
+      memory_.write(0, what->local + (first + i) * what->stride, data.data() + i * unit,
                     unit);
   }
   finish_part(header.field[0]);

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// PEs that die while others deal with them.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "proxy_job.hpp"
+
+namespace heddle::testing {
+namespace {
+
+constexpr thread_group one{};
+using clock = std::chrono::steady_clock;
+
+/// `use(PE, dead)` waits for the dead PE in some way; all that do end, and know of whom.
+void one_dies(const char* what, const std::function<void(test_pe&, int)>& use) {
+  constexpr int dead = 2;
+  constexpr double timeout = 2;
+  proxy_job job({.n_pes = 3,
+                 .contexts = 2,
+                 .timeout = timeout,
+                 .network_timeout = 1,
+                 .meets_at_end = false});
+  std::atomic<int> is_used{0}, has_ended{0};
+  job.run([&](test_pe& self) {
+    // All have dealt with each other: connections are there.
+    self.team.context(1).atomic_add(self.user<std::uint64_t>(), std::uint64_t{1}, self.right());
+    self.team.context(1).quiet();
+    self.barrier();
+    if (self.pe == dead) {
+      while (is_used < 2) self.team.test(one, self.user<std::uint64_t>(8), cmp::ne, std::uint64_t{0});
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      job.kill(dead);
+      return;
+    }
+    ++is_used;
+    const auto start = clock::now();
+    while (!self.team.aborted()) {
+      use(self, dead);
+      expect(clock::now() - start < std::chrono::seconds(20), "the team was never aborted");
+    }
+    // In the deadline of the wait, with room for a slow machine.
+    expect(clock::now() - start < std::chrono::seconds(15), fmt::format("{}: too late", what));
+    const auto told = job.failures(self.pe);
+    const auto& control = *reinterpret_cast<const team_control*>(
+        job.user(self.pe) - proxy_job::user_offset + proxy_job::control_offset);
+    const auto code = abort_code::from_word(load(&control.abort_word, acquire));
+    const bool named = code.culprit == dead ||
+                       std::any_of(told.begin(), told.end(), [&](auto& each) { return each.pe == dead; });
+    expect(named || code.culprit == -1 || code.reporter != self.pe,
+           fmt::format("{}: PE {} blames PE {} (reason {})", what, self.pe, code.culprit,
+                       static_cast<int>(code.reason)));
+    for (const auto& each : told)
+      expect(each.pe == dead && !each.reason.empty(),
+             fmt::format("{}: PE {} was told of PE {}: {}", what, self.pe, each.pe, each.reason));
+    // The others go on, in another team: the same PEs' proxies.
+    ++has_ended;
+    while (has_ended < 2) {
+      std::this_thread::yield();
+      expect(clock::now() - start < std::chrono::seconds(25), "the other one is stuck");
+    }
+    const int other = 1 - self.pe;
+    auto& queue = job.proxy_of(self.pe).host_ref().queues[1];
+    command add{};
+    add.kind = command_kind::atomic;
+    add.op = static_cast<std::uint8_t>(atomic_op::add);
+    add.unit = 8;
+    add.flags = command::wants_reply;
+    add.pe = other;
+    add.remote = proxy_job::user_offset + 128;
+    add.value = 7;
+    const auto at = queue.try_take(0);
+    expect(at != ~std::uint64_t{0}, "the queue is full");
+    queue.submit(at, add, nullptr);
+    auto& reply = queue.replies[at % command_queue_ref::slots];
+    while (load(&reply.stamp, acquire) != at + 1 ||
+           load(self.user<std::uint64_t>(128), acquire) != 7) {
+      self.team.test(one, self.user<std::uint64_t>(8), cmp::ne, std::uint64_t{0});
+      expect(clock::now() - start < std::chrono::seconds(25),
+             "the PEs that are left do not reach each other");
+    }
+    store(&reply.taken, at + 1, release);
+  });
+}
+
+TEST_CASE("who puts to a PE that dies is told") {
+  one_dies("put", [](test_pe& self, int dead) {
+    static thread_local std::vector<std::byte> source(300'000);
+    self.team.put(one, self.user(1000), source.data(), 100, dead);
+    self.team.put(one, self.user(1000), source.data(), source.size(), dead);
+    self.team.quiet();
+  });
+}
+
+TEST_CASE("who gets from a PE that dies is told") {
+  one_dies("get", [](test_pe& self, int dead) {
+    static thread_local std::vector<std::byte> own(300'000);
+    self.team.get(one, own.data(), self.user(1000), own.size(), dead);
+    (void)self.team.g(self.user<std::uint64_t>(64), dead);
+  });
+}
+
+TEST_CASE("who asks a PE that dies for atomics is told") {
+  one_dies("atomic", [](test_pe& self, int dead) {
+    (void)self.team.atomic_fetch_add(self.user<std::uint64_t>(64), std::uint64_t{1}, dead);
+    (void)self.team.atomic_fetch_xor(self.user<std::uint64_t>(64), std::uint64_t{1}, dead);
+  });
+}
+
+TEST_CASE("who waits for a signal of a PE that dies gets on after the deadline") {
+  one_dies("wait", [](test_pe& self, int) {
+    (void)self.team.wait_until(one, self.user<std::uint64_t>(64), cmp::ne, std::uint64_t{0});
+  });
+}
+
+TEST_CASE("who floods a PE that dies, from several threads, is told") {
+  one_dies("flood", [](test_pe& self, int dead) {
+    std::vector<std::jthread> all;
+    for (int t = 0; t < 3; ++t)
+      all.emplace_back([&self, dead] {
+        std::uint64_t words[40] = {};
+        for (int i = 0; i < 500 && !self.team.aborted(); ++i)
+          self.team.put_nbi(one, self.user<std::uint64_t>(4096), words, 40, dead);
+        self.team.quiet();
+      });
+  });
+}
+
+}  // namespace
+}  // namespace heddle::testing

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/transport/transport.hpp"
+#include "memory_transport.hpp"
+
+namespace heddle::testing {
+
+/// What the PEs of one job use: a transport for each, whose addresses all know.
+struct made_network {
+  std::shared_ptr<memory_network> memory;  ///< outlives the transports; null: another network
+  std::vector<std::unique_ptr<transport>> transports;
+};
+
+/// A network that the suite runs on.
+struct network {
+  std::string name;
+  /// `timeout`: seconds for which a peer may take nothing. Throws HEDDLE_ERROR_NOT_SUPPORTED where
+  /// this machine does not have it.
+  std::function<made_network(int n_pes, double timeout, std::uint64_t seed)> make;
+  /// A PE that is gone is noticed by who posts to it, long before the timeout.
+  bool tells_of_loss = true;
+};
+
+/// All of them, one ctest test each (CMakeLists.txt).
+const std::vector<network>& networks();
+/// The one that this run was asked for (--network=NAME).
+const network& chosen_network();
+
+}  // namespace heddle::testing
