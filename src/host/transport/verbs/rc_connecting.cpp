@@ -94,8 +94,8 @@ void rc_transport::take_hello(const hello& message) {
 }
 
 void rc_transport::repeat_hellos(clock::time_point now) {
-  for (std::size_t i = 0; i < opening_.size(); ++i) {
-    auto& one = *opening_[i];
+  for (auto* opening : opening_) {
+    auto& one = *opening;
     if (one.state() != connection::phase::opening || now < one.repeat_at) continue;
     if (now >= one.give_up_at) {
       lose(one.pe(),

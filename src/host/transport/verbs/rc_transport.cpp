@@ -21,8 +21,8 @@ std::uint32_t random_queue_key() {
 
 }  // namespace
 
-rc_transport::rc_transport(const verbs_options& options, const std::vector<rdma_port>& ports)
-    : options_(options) {
+rc_transport::rc_transport(verbs_options options, const std::vector<rdma_port>& ports)
+    : options_(std::move(options)) {
   fill_random(std::as_writable_bytes(std::span(&address_.id, 1)));
   address_.queue_key = random_queue_key();
   port_down_since_.fill(clock::time_point::max());
@@ -117,7 +117,7 @@ void rc_transport::flush(connection& to) {
 
 void rc_transport::flush_chains() {
   // A connection may be in the list twice, or be lost: both are nothing to flush.
-  for (std::size_t i = 0; i < chained_.size(); ++i) flush(*chained_[i]);
+  for (auto* one : chained_) flush(*one);
   chained_.clear();
 }
 

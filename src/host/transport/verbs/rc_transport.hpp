@@ -31,7 +31,7 @@ namespace heddle::verbs {
 /// writes before it, and a completion is delivery.
 class rc_transport final : public transport {
  public:
-  rc_transport(const verbs_options& options, const std::vector<rdma_port>& ports);
+  rc_transport(verbs_options options, const std::vector<rdma_port>& ports);
   ~rc_transport() override = default;
 
   [[nodiscard]] const traits& about() const override { return traits_; }
