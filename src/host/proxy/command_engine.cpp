@@ -510,7 +510,7 @@ void command_engine::drop_peer(int pe) {
     state.held.clear();
   }
   std::erase_if(open_frames_, [&](const lane_name& name) { return name.pe == pe; });
-  std::erase_if(late_records_, [&](const late_record& late) { return late.pe == pe; });
+  std::erase_if(late_records_, [&](const auto& late) { return late.first.first == pe; });
   std::erase_if(late_acks_, [&](const lane_name& name) { return name.pe == pe; });
   parts_.for_each([&](std::uint64_t which, const part& lost) {
     if (lost.pe != pe) return;

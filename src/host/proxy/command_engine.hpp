@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <heddle/device/command_queue.hpp>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -126,8 +127,6 @@ class command_engine final : transport::listener {
     std::size_t bytes;
   };
   struct late_record {
-    int pe;
-    int lane;
     record_header header;
     std::vector<std::byte> data;
   };
@@ -184,7 +183,7 @@ class command_engine final : transport::listener {
   bool open_frame(int pe, int lane_index);
   void send_open_frame(int pe, int lane_index);
   void send_open_frames();
-  bool send_late();
+  void send_late();
   void acknowledge(int pe, int lane_index);
   [[nodiscard]] bool writes_allow_frame(const lane_state& lane) const;
   void ask_for_acknowledgement(int pe, int lane_index);
@@ -221,7 +220,8 @@ class command_engine final : transport::listener {
   };
   std::vector<lane_name> open_frames_;
   std::vector<std::vector<int>> dirty_;  ///< by lane: peers since the last quiet
-  std::deque<late_record> late_records_;
+  /// By peer and lane: one that takes nothing holds up no other.
+  std::map<std::pair<int, int>, std::deque<late_record>> late_records_;
   std::deque<lane_name> late_acks_;
   bool happened_ = false;
 };

@@ -56,8 +56,8 @@ bool command_engine::append(int pe, int lane_index, const record_header& header,
 
 void command_engine::append_or_keep(int pe, int lane_index, const record_header& header,
                                     std::span<const std::byte> data) {
-  if (!append(pe, lane_index, header, data))
-    late_records_.push_back({pe, lane_index, header, {data.begin(), data.end()}});
+  if (late_records_.contains({pe, lane_index}) || !append(pe, lane_index, header, data))
+    late_records_[{pe, lane_index}].push_back({header, {data.begin(), data.end()}});
 }
 
 /// A network that promises nothing of messages and writes: the frame waits for the writes before
@@ -131,26 +131,26 @@ void command_engine::acknowledge(int pe, int lane_index) {
 }
 
 /// What could not be sent before.
-bool command_engine::send_late() {
+void command_engine::send_late() {
   for (auto left = late_acks_.size(); left > 0; --left) {
     const auto name = late_acks_.front();
     late_acks_.pop_front();
     acknowledge(name.pe, name.lane);
   }
-  while (!late_records_.empty()) {
-    const auto& late = late_records_.front();
-    if (!append(late.pe, late.lane, late.header, late.data)) return false;
-    late_records_.pop_front();
+  for (auto each = late_records_.begin(); each != late_records_.end();) {
+    auto& [to, late] = *each;
+    while (!late.empty() && append(to.first, to.second, late.front().header, late.front().data))
+      late.pop_front();
+    each = late.empty() ? late_records_.erase(each) : std::next(each);
   }
-  return true;
 }
 
 bool command_engine::progress() {
   happened_ = false;
   send_open_frames();
   const bool moved = network_.progress(*this);
-  if (!late_records_.empty() || !late_acks_.empty()) (void)send_late();
-  if (moved && !open_frames_.empty()) send_open_frames();
+  if (has_backlog()) send_late();
+  send_open_frames();
   return moved || happened_;
 }
 
