@@ -11,6 +11,7 @@
 
 #include "host/proxy/command_engine.hpp"
 #include "scripted_transport.hpp"
+#include "support/log.hpp"
 
 namespace heddle::testing {
 namespace {
@@ -246,6 +247,7 @@ TEST_CASE("no bytes that arrive crash the engine or write outside exposed memory
   const std::uint64_t seed = set ? std::strtoull(set, nullptr, 0) : std::random_device()();
   CAPTURE(seed);
   std::mt19937_64 random(seed);
+  log::configure("NONE", "ALL");
   for (int round = 0; round < 3000; ++round) {
     fixture f({.name = "", .order = static_cast<transport::message_order>(random() % 3)});
     // There is something to reply to.

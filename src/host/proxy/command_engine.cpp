@@ -45,9 +45,17 @@ void command_engine::conceal(int region, std::uint64_t offset) {
   const auto is_gone = [&](const auto& piece) {
     return piece.region == region && piece.offset == offset;
   };
+  std::size_t size = 0;
+  for (const auto& piece : keyed_)
+    if (is_gone(piece)) size = piece.size;
   if (std::erase_if(keyed_, is_gone) > 0) network_.conceal(region, offset);
-  for (const auto& peer : peers_)
-    if (peer) std::erase_if(peer->pieces, is_gone);
+  for (const auto& peer : peers_) {
+    if (!peer) continue;
+    std::erase_if(peer->pieces, is_gone);
+    std::erase_if(peer->asked, [&](symmetric_place place) {
+      return region_of(place) == region && offset_of(place) - offset < size;
+    });
+  }
 }
 
 bool command_engine::carry_out(active_command& command) {
@@ -139,19 +147,25 @@ bool command_engine::check_place(const active_command& command, symmetric_place 
   return false;
 }
 
-const exposed_memory::piece* command_engine::piece_of(int pe, int lane_index,
-                                                      symmetric_place place) {
-  (void)lane(pe, lane_index);
-  peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
+const exposed_memory::piece* command_engine::known_piece(const peer_state& peer,
+                                                         symmetric_place place) {
   for (const auto& piece : peer.pieces)
     if (piece.region == region_of(place) && offset_of(place) >= piece.offset &&
         offset_of(place) - piece.offset < piece.size)
       return &piece;
-  if (peer.asked != place) {
+  return nullptr;
+}
+
+const exposed_memory::piece* command_engine::piece_of(int pe, int lane_index,
+                                                      symmetric_place place) {
+  (void)lane(pe, lane_index);
+  peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
+  if (const auto* known = known_piece(peer, place)) return known;
+  if (std::find(peer.asked.begin(), peer.asked.end(), place) == peer.asked.end()) {
     record_header wanted{};
     wanted.kind = record_kind::piece_wanted;
     wanted.field[0] = place;
-    if (append(pe, lane_index, wanted, {})) peer.asked = place;
+    if (append(pe, lane_index, wanted, {})) peer.asked.push_back(place);
   }
   return nullptr;
 }

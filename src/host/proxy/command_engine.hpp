@@ -84,14 +84,14 @@ class command_engine final : transport::listener {
 
   /// `pe` is gone: all that waits for it is replied to.
   void drop_peer(int pe);
-  /// What this PE's proxy knows of `pe`, or of whom it waits for (-1): for messages.
+  /// What this PE's proxy knows of `pe`: for messages.
   [[nodiscard]] std::string describe(int pe) const;
 
  private:
   struct peer_state {
     std::unique_ptr<lane_state[]> lanes;
     std::vector<exposed_memory::piece> pieces;  ///< of its memory; `start` is not used
-    symmetric_place asked = ~symmetric_place{0};
+    std::vector<symmetric_place> asked;     ///< in which piece they are, and not answered
     bool is_lost = false;
   };
   struct keyed_piece {
@@ -157,7 +157,10 @@ class command_engine final : transport::listener {
   void begin_operation(active_command& command);
   /// All of it is posted: replies at once if nothing is left to wait for.
   bool all_posted(active_command& command);
-  /// The remote piece that a place is in; null, and asked for, if it is not known.
+  /// The peer's piece that a place is in; null if it is not known.
+  [[nodiscard]] static const exposed_memory::piece* known_piece(const peer_state& peer,
+                                                                symmetric_place place);
+  /// As known_piece; the peer is asked for one that is not known.
   const exposed_memory::piece* piece_of(int pe, int lane, symmetric_place place);
   /// The local side of a transfer of up to `bytes`: where to, how much, and the chunk of staging.
   struct local_side {
@@ -224,6 +227,7 @@ class command_engine final : transport::listener {
   std::map<std::pair<int, int>, std::deque<late_record>> late_records_;
   std::deque<lane_name> late_acks_;
   bool happened_ = false;
+  bool was_warned_ = false;  ///< of strangers
 };
 
 }  // namespace heddle

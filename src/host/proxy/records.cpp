@@ -18,8 +18,10 @@ void command_engine::on_message(std::span<const std::byte> message) {
   std::memcpy(&header, message.data(), sizeof header);
   if (header.job != options_.job || header.from >= peers_.size() ||
       header.lane >= static_cast<std::uint32_t>(options_.lanes)) {
-    log::warn(log::subsystem::transport, "a message of {} bytes from a stranger was dropped",
-              message.size());
+    // Once: who can send can send many.
+    if (!std::exchange(was_warned_, true))
+      log::warn(log::subsystem::transport, "a message of {} bytes from a stranger was dropped",
+                message.size());
     return;
   }
   const int from = static_cast<int>(header.from);
@@ -263,8 +265,9 @@ void command_engine::learn_piece(int from, const record_header& header,
                                  std::span<const std::byte> data) {
   peer_state& peer = *peers_[static_cast<std::size_t>(from)];
   const auto place = header.field[0];
-  if (peer.asked == place) peer.asked = ~symmetric_place{0};
+  if (std::erase(peer.asked, place) == 0) return;  // unasked, or asked before it was concealed
   if (header.field[2] == 0) return;  // not yet: whoever waits for it asks again
+  if (known_piece(peer, place)) return;
   network_.add_remote(from, region_of(place), header.field[1], header.field[2], data);
   peer.pieces.push_back({region_of(place), header.field[1], header.field[2], nullptr});
 }
