@@ -110,6 +110,7 @@ class frame_maker {
     header_.from = static_cast<std::uint32_t>(from);
     header_.lane = static_cast<std::uint32_t>(lane);
     header_.sequence = sequence;
+    header_.has_records = 1;
   }
   frame_maker& add(record_header record, std::span<const std::byte> data = {}) {
     record.data_bytes = static_cast<std::uint32_t>(data.size());

@@ -9,13 +9,6 @@
 
 namespace heddle {
 
-namespace {
-
-/// Whether frame or write number `a` is not after `b`: numbers wrap.
-bool not_after(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) >= 0; }
-
-}  // namespace
-
 command_engine::command_engine(const options& options, transport& network,
                                failure_callback on_failure)
     : options_(options),
@@ -191,9 +184,9 @@ void command_engine::touch(int pe, int lane_index) {
 /// A write, read or atomic of the network overtakes records: after a fence it waits for those.
 bool command_engine::fence_allows(int pe, int lane_index) {
   lane_state& state = lane(pe, lane_index);
-  if (not_after(state.fence_frames, state.frames_acknowledged) &&
+  if (state.fence_frames <= state.frames_acknowledged &&
       (!tracks_writes_ || about_.order == transport::message_order::after_writes ||
-       not_after(state.fence_writes, state.writes.done())))
+       state.fence_writes <= state.writes.done()))
     return true;
   ask_for_acknowledgement(pe, lane_index);
   return false;
@@ -270,9 +263,10 @@ bool command_engine::put_by_writes(active_command& command) {
                           .chunk = side->chunk,
                           .local = nullptr,
                           .bytes = side->bytes});
+    const auto number = static_cast<std::uint32_t>(state.writes_sent + 1);
     const std::uint32_t immediate = static_cast<std::uint32_t>(options_.my_pe) << 16 |
                                     static_cast<std::uint32_t>(command.lane) << 12 |
-                                    ((state.writes_sent + 1) & 0xfff);
+                                    (number & 0xfff);
     if (!network_.post_write(command.lane, {what.pe, region_of(place), offset_of(place)},
                              side->address, side->bytes, token, immediate)) {
       if (token != transport::no_token) parts_.remove(token);

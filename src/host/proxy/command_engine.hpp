@@ -41,6 +41,7 @@ class command_engine final : transport::listener {
     int n_pes = 1;
     int lanes = 1;
     std::uint64_t job = 0;  ///< of the job's secret: frames without it are dropped
+    std::uint32_t first_number = 0;  ///< of frames and writes, on all PEs: for tests of their wrap
     const device_memory* device = nullptr;
   };
   /// Who posted a command, and learns of its end.
@@ -89,7 +90,7 @@ class command_engine final : transport::listener {
 
  private:
   struct peer_state {
-    std::unique_ptr<lane_state[]> lanes;
+    std::vector<lane_state> lanes;
     std::vector<exposed_memory::piece> pieces;  ///< of its memory; `start` is not used
     std::vector<symmetric_place> asked;     ///< in which piece they are, and not answered
     bool is_lost = false;
@@ -121,7 +122,7 @@ class command_engine final : transport::listener {
     int pe;
     int lane;
     bool is_write;
-    std::uint32_t number;  ///< of the lane's writes, where those are tracked
+    std::uint64_t number;  ///< of the lane's writes, where those are tracked
     int chunk;             ///< of staging; -1: none
     std::byte* local;      ///< where what was read into the chunk goes
     std::size_t bytes;

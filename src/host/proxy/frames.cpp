@@ -11,7 +11,7 @@ lane_state& command_engine::lane(int pe, int index) {
   auto& peer = peers_[static_cast<std::size_t>(pe)];
   if (!peer) {
     peer = std::make_unique<peer_state>();
-    peer->lanes = std::make_unique<lane_state[]>(static_cast<std::size_t>(options_.lanes));
+    peer->lanes.assign(static_cast<std::size_t>(options_.lanes), lane_state(options_.first_number));
   }
   return peer->lanes[static_cast<std::size_t>(index)];
 }
@@ -64,7 +64,7 @@ void command_engine::append_or_keep(int pe, int lane_index, const record_header&
 /// its last record.
 bool command_engine::writes_allow_frame(const lane_state& state) const {
   return about_.order != transport::message_order::after_completions ||
-         static_cast<std::int32_t>(state.writes.done() - state.open_after) >= 0;
+         state.writes.done() >= state.open_after;
 }
 
 void command_engine::send_open_frame(int pe, int lane_index) {
@@ -73,10 +73,11 @@ void command_engine::send_open_frame(int pe, int lane_index) {
       .job = options_.job,
       .from = static_cast<std::uint32_t>(options_.my_pe),
       .lane = static_cast<std::uint32_t>(lane_index),
-      .sequence = ++state.frames_sent,
+      .sequence = static_cast<std::uint32_t>(++state.frames_sent),
       .acknowledged = state.frames_handled,
-      .after_writes = state.writes_sent,
-      .wants_acknowledgement = state.open_wants_acknowledgement ? 1u : 0u};
+      .after_writes = static_cast<std::uint32_t>(state.writes_sent),
+      .has_records = 1,
+      .wants_acknowledgement = state.open_wants_acknowledgement};
   std::memcpy(state.open.data(), &header, sizeof header);
   state.writes_before[state.frames_sent % lane_state::window] = state.writes_sent;
   state.writes_flushed = state.writes_sent;
@@ -123,6 +124,7 @@ void command_engine::acknowledge(int pe, int lane_index) {
                                .sequence = 0,
                                .acknowledged = state.frames_handled,
                                .after_writes = 0,
+                               .has_records = 0,
                                .wants_acknowledgement = 0};
   std::memcpy(message.data(), &header, sizeof header);
   state.frames_told = state.frames_handled;

@@ -28,13 +28,14 @@ void command_engine::on_message(std::span<const std::byte> message) {
   const int index = static_cast<int>(header.lane);
   lane_state& state = lane(from, index);
   if (peers_[header.from]->is_lost) return;
-  if (static_cast<std::int32_t>(header.acknowledged - state.frames_acknowledged) > 0 &&
-      static_cast<std::int32_t>(state.frames_sent - header.acknowledged) >= 0) {
-    state.frames_acknowledged = header.acknowledged;
-    state.writes_acknowledged = state.writes_before[header.acknowledged % lane_state::window];
+  const std::uint32_t newly =
+      header.acknowledged - static_cast<std::uint32_t>(state.frames_acknowledged);
+  if (newly > 0 && newly <= state.frames_in_flight()) {
+    state.frames_acknowledged += newly;
+    state.writes_acknowledged = state.writes_before[state.frames_acknowledged % lane_state::window];
   }
   happened_ = true;
-  if (header.sequence == 0) return;
+  if (!header.has_records) return;
   if (!take_frame(message)) {
     state.held.emplace_back(message.begin(), message.end());
     return;
