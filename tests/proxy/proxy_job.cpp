@@ -77,6 +77,7 @@ proxy_job::proxy_job(const options& options)
                                   .n_pes = options.n_pes,
                                   .lanes = options.contexts,
                                   .job = job_number,
+                                  .first_number = 0xffffffc0,  // they wrap soon
                                   .device = nullptr},
                        .contexts = options.contexts,
                        .looks_by_itself = false,

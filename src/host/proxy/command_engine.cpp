@@ -9,13 +9,6 @@
 
 namespace heddle {
 
-namespace {
-
-/// Whether frame or write number `a` is not after `b`: numbers wrap.
-bool not_after(std::uint32_t a, std::uint32_t b) { return static_cast<std::int32_t>(b - a) >= 0; }
-
-}  // namespace
-
 command_engine::command_engine(const options& options, transport& network,
                                failure_callback on_failure)
     : options_(options),
@@ -45,9 +38,17 @@ void command_engine::conceal(int region, std::uint64_t offset) {
   const auto is_gone = [&](const auto& piece) {
     return piece.region == region && piece.offset == offset;
   };
+  std::size_t size = 0;
+  for (const auto& piece : keyed_)
+    if (is_gone(piece)) size = piece.size;
   if (std::erase_if(keyed_, is_gone) > 0) network_.conceal(region, offset);
-  for (const auto& peer : peers_)
-    if (peer) std::erase_if(peer->pieces, is_gone);
+  for (const auto& peer : peers_) {
+    if (!peer) continue;
+    std::erase_if(peer->pieces, is_gone);
+    std::erase_if(peer->asked, [&](symmetric_place place) {
+      return region_of(place) == region && offset_of(place) - offset < size;
+    });
+  }
 }
 
 bool command_engine::carry_out(active_command& command) {
@@ -145,19 +146,25 @@ bool command_engine::check_place(const active_command& command, symmetric_place 
   return false;
 }
 
-const exposed_memory::piece* command_engine::piece_of(int pe, int lane_index,
-                                                      symmetric_place place) {
-  (void)lane(pe, lane_index);
-  peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
+const exposed_memory::piece* command_engine::known_piece(const peer_state& peer,
+                                                         symmetric_place place) {
   for (const auto& piece : peer.pieces)
     if (piece.region == region_of(place) && offset_of(place) >= piece.offset &&
         offset_of(place) - piece.offset < piece.size)
       return &piece;
-  if (peer.asked != place) {
+  return nullptr;
+}
+
+const exposed_memory::piece* command_engine::piece_of(int pe, int lane_index,
+                                                      symmetric_place place) {
+  (void)lane(pe, lane_index);
+  peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
+  if (const auto* known = known_piece(peer, place)) return known;
+  if (std::find(peer.asked.begin(), peer.asked.end(), place) == peer.asked.end()) {
     record_header wanted{};
     wanted.kind = record_kind::piece_wanted;
     wanted.field[0] = place;
-    if (append(pe, lane_index, wanted, {})) peer.asked = place;
+    if (append(pe, lane_index, wanted, {})) peer.asked.push_back(place);
   }
   return nullptr;
 }
@@ -177,7 +184,7 @@ std::optional<command_engine::local_side> command_engine::local_side_of(std::uin
 void command_engine::heed(int pe, int lane_index) {
   lane_state& state = lane(pe, lane_index);
   state.heeded_frame = state.frames_sent + (state.open.empty() ? 0 : 1);
-  state.heeded_writes = state.writes_sent;
+  state.heeded_writes = tracks_writes_ ? state.writes.posted() : state.writes_sent;
   if (state.is_dirty) return;
   state.is_dirty = true;
   dirty_[static_cast<std::size_t>(lane_index)].push_back(pe);
@@ -186,9 +193,9 @@ void command_engine::heed(int pe, int lane_index) {
 /// A write, read or atomic of the network overtakes records: after a fence it waits for those.
 bool command_engine::fence_allows(int pe, int lane_index) {
   lane_state& state = lane(pe, lane_index);
-  if (not_after(state.fence_frames, state.frames_acknowledged) &&
+  if (state.fence_frames <= state.frames_acknowledged &&
       (!tracks_writes_ || about_.order == transport::message_order::after_writes ||
-       not_after(state.fence_writes, state.writes.done())))
+       state.fence_writes <= state.writes.done()))
     return true;
   ask_for_acknowledgement(pe, lane_index);
   return false;
@@ -265,9 +272,10 @@ bool command_engine::put_by_writes(active_command& command) {
                           .chunk = side->chunk,
                           .local = nullptr,
                           .bytes = side->bytes});
+    const auto number = static_cast<std::uint32_t>(state.writes_sent + 1);
     const std::uint32_t immediate = static_cast<std::uint32_t>(options_.my_pe) << 16 |
                                     static_cast<std::uint32_t>(command.lane) << 12 |
-                                    ((state.writes_sent + 1) & 0xfff);
+                                    (number & 0xfff);
     if (!network_.post_write(command.lane, {what.pe, region_of(place), offset_of(place)},
                              side->address, side->bytes, token, immediate)) {
       if (token != transport::no_token) parts_.remove(token);
@@ -475,11 +483,11 @@ bool command_engine::fence(const active_command& command) {
 bool command_engine::is_quiet(int pe, int lane_index, lane_state& state) {
   if (peers_[static_cast<std::size_t>(pe)]->is_lost) return true;
   const bool carried_out =
-      not_after(state.heeded_frame, state.frames_acknowledged) &&
-      (tracks_writes_ || not_after(state.heeded_writes, state.writes_acknowledged));
+      state.heeded_frame <= state.frames_acknowledged &&
+      (tracks_writes_ || state.heeded_writes <= state.writes_acknowledged);
   if (!carried_out) ask_for_acknowledgement(pe, lane_index);
   return carried_out && state.reads_outstanding == 0 &&
-         (!tracks_writes_ || not_after(state.heeded_writes, state.writes.done()));
+         (!tracks_writes_ || state.heeded_writes <= state.writes.done());
 }
 
 bool command_engine::quiet(active_command& command) {
@@ -517,7 +525,7 @@ void command_engine::drop_peer(int pe) {
     state.held.clear();
   }
   std::erase_if(open_frames_, [&](const lane_name& name) { return name.pe == pe; });
-  std::erase_if(late_records_, [&](const late_record& late) { return late.pe == pe; });
+  std::erase_if(late_records_, [&](const auto& late) { return late.first.first == pe; });
   std::erase_if(late_acks_, [&](const lane_name& name) { return name.pe == pe; });
   parts_.for_each([&](std::uint64_t which, const part& lost) {
     if (lost.pe != pe) return;

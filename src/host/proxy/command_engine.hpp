@@ -7,6 +7,7 @@
 #include <deque>
 #include <functional>
 #include <heddle/device/command_queue.hpp>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -40,6 +41,7 @@ class command_engine final : transport::listener {
     int n_pes = 1;
     int lanes = 1;
     std::uint64_t job = 0;  ///< of the job's secret: frames without it are dropped
+    std::uint32_t first_number = 0;  ///< of frames and writes, on all PEs: for tests of their wrap
     const device_memory* device = nullptr;
   };
   /// Who posted a command, and learns of its end.
@@ -83,14 +85,14 @@ class command_engine final : transport::listener {
 
   /// `pe` is gone: all that waits for it is replied to.
   void drop_peer(int pe);
-  /// What this PE's proxy knows of `pe`, or of whom it waits for (-1): for messages.
+  /// What this PE's proxy knows of `pe`: for messages.
   [[nodiscard]] std::string describe(int pe) const;
 
  private:
   struct peer_state {
-    std::unique_ptr<lane_state[]> lanes;
+    std::vector<lane_state> lanes;
     std::vector<exposed_memory::piece> pieces;  ///< of its memory; `start` is not used
-    symmetric_place asked = ~symmetric_place{0};
+    std::vector<symmetric_place> asked;     ///< in which piece they are, and not answered
     bool is_lost = false;
   };
   struct keyed_piece {
@@ -120,14 +122,12 @@ class command_engine final : transport::listener {
     int pe;
     int lane;
     bool is_write;
-    std::uint32_t number;  ///< of the lane's writes, where those are tracked
+    std::uint64_t number;  ///< of the lane's writes, where those are tracked
     int chunk;             ///< of staging; -1: none
     std::byte* local;      ///< where what was read into the chunk goes
     std::size_t bytes;
   };
   struct late_record {
-    int pe;
-    int lane;
     record_header header;
     std::vector<std::byte> data;
   };
@@ -159,7 +159,10 @@ class command_engine final : transport::listener {
   void begin_operation(active_command& command);
   /// All of it is posted: replies at once if nothing is left to wait for.
   bool all_posted(active_command& command);
-  /// The remote piece that a place is in; null, and asked for, if it is not known.
+  /// The peer's piece that a place is in; null if it is not known.
+  [[nodiscard]] static const exposed_memory::piece* known_piece(const peer_state& peer,
+                                                                symmetric_place place);
+  /// As known_piece; the peer is asked for one that is not known.
   const exposed_memory::piece* piece_of(int pe, int lane, symmetric_place place);
   /// The local side of a transfer of up to `bytes`: where to, how much, and the chunk of staging.
   struct local_side {
@@ -185,7 +188,7 @@ class command_engine final : transport::listener {
   bool open_frame(int pe, int lane_index);
   void send_open_frame(int pe, int lane_index);
   void send_open_frames();
-  bool send_late();
+  void send_late();
   void acknowledge(int pe, int lane_index);
   [[nodiscard]] bool writes_allow_frame(const lane_state& lane) const;
   void ask_for_acknowledgement(int pe, int lane_index);
@@ -222,9 +225,11 @@ class command_engine final : transport::listener {
   };
   std::vector<lane_name> open_frames_;
   std::vector<std::vector<int>> dirty_;  ///< by lane: peers since the last quiet
-  std::deque<late_record> late_records_;
+  /// By peer and lane: one that takes nothing holds up no other.
+  std::map<std::pair<int, int>, std::deque<late_record>> late_records_;
   std::deque<lane_name> late_acks_;
   bool happened_ = false;
+  bool was_warned_ = false;  ///< of strangers
 };
 
 }  // namespace heddle

@@ -18,10 +18,11 @@ struct frame_header {
   std::uint64_t job;   ///< what strangers do not know
   std::uint32_t from;  ///< the sending PE, of the world
   std::uint32_t lane;
-  std::uint32_t sequence;      ///< of the lane's frames, from 1; 0: only acknowledges
+  std::uint32_t sequence;      ///< of the lane's frames, if it has records
   std::uint32_t acknowledged;  ///< the sender has handled the receiver's frames up to this one
   std::uint32_t after_writes;  ///< handled when so many writes of the lane have arrived (counted)
-  std::uint32_t wants_acknowledgement;
+  std::uint16_t has_records;   ///< else it only acknowledges
+  std::uint16_t wants_acknowledgement;
 };
 static_assert(sizeof(frame_header) == 32);
 

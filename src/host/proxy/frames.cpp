@@ -11,7 +11,7 @@ lane_state& command_engine::lane(int pe, int index) {
   auto& peer = peers_[static_cast<std::size_t>(pe)];
   if (!peer) {
     peer = std::make_unique<peer_state>();
-    peer->lanes = std::make_unique<lane_state[]>(static_cast<std::size_t>(options_.lanes));
+    peer->lanes.assign(static_cast<std::size_t>(options_.lanes), lane_state(options_.first_number));
   }
   return peer->lanes[static_cast<std::size_t>(index)];
 }
@@ -54,26 +54,28 @@ bool command_engine::append(int pe, int lane_index, const record_header& header,
 
 void command_engine::append_or_keep(int pe, int lane_index, const record_header& header,
                                     std::span<const std::byte> data) {
-  if (!append(pe, lane_index, header, data))
-    late_records_.push_back({pe, lane_index, header, {data.begin(), data.end()}});
+  if (late_records_.contains({pe, lane_index}) || !append(pe, lane_index, header, data))
+    late_records_[{pe, lane_index}].push_back({header, {data.begin(), data.end()}});
 }
 
 /// A network that promises nothing of messages and writes: the frame waits for the writes before
 /// its last record.
 bool command_engine::writes_allow_frame(const lane_state& state) const {
   return about_.order != transport::message_order::after_completions ||
-         static_cast<std::int32_t>(state.writes.done() - state.open_after) >= 0;
+         state.writes.done() >= state.open_after;
 }
 
 void command_engine::send_open_frame(int pe, int lane_index) {
   lane_state& state = lane(pe, lane_index);
-  const frame_header header = {.job = options_.job,
-                               .from = static_cast<std::uint32_t>(options_.my_pe),
-                               .lane = static_cast<std::uint32_t>(lane_index),
-                               .sequence = ++state.frames_sent,
-                               .acknowledged = state.frames_handled,
-                               .after_writes = state.writes_sent,
-                               .wants_acknowledgement = state.open_wants_acknowledgement ? 1u : 0u};
+  const frame_header header = {
+      .job = options_.job,
+      .from = static_cast<std::uint32_t>(options_.my_pe),
+      .lane = static_cast<std::uint32_t>(lane_index),
+      .sequence = static_cast<std::uint32_t>(++state.frames_sent),
+      .acknowledged = state.frames_handled,
+      .after_writes = static_cast<std::uint32_t>(state.writes_sent),
+      .has_records = 1,
+      .wants_acknowledgement = state.open_wants_acknowledgement};
   std::memcpy(state.open.data(), &header, sizeof header);
   state.writes_before[state.frames_sent % lane_state::window] = state.writes_sent;
   state.writes_flushed = state.writes_sent;
@@ -120,6 +122,7 @@ void command_engine::acknowledge(int pe, int lane_index) {
                                .sequence = 0,
                                .acknowledged = state.frames_handled,
                                .after_writes = 0,
+                               .has_records = 0,
                                .wants_acknowledgement = 0};
   std::memcpy(message.data(), &header, sizeof header);
   state.frames_told = state.frames_handled;
@@ -128,26 +131,26 @@ void command_engine::acknowledge(int pe, int lane_index) {
 }
 
 /// What could not be sent before.
-bool command_engine::send_late() {
+void command_engine::send_late() {
   for (auto left = late_acks_.size(); left > 0; --left) {
     const auto name = late_acks_.front();
     late_acks_.pop_front();
     acknowledge(name.pe, name.lane);
   }
-  while (!late_records_.empty()) {
-    const auto& late = late_records_.front();
-    if (!append(late.pe, late.lane, late.header, late.data)) return false;
-    late_records_.pop_front();
+  for (auto each = late_records_.begin(); each != late_records_.end();) {
+    auto& [to, late] = *each;
+    while (!late.empty() && append(to.first, to.second, late.front().header, late.front().data))
+      late.pop_front();
+    each = late.empty() ? late_records_.erase(each) : std::next(each);
   }
-  return true;
 }
 
 bool command_engine::progress() {
   happened_ = false;
   send_open_frames();
   const bool moved = network_.progress(*this);
-  if (!late_records_.empty() || !late_acks_.empty()) (void)send_late();
-  if (moved && !open_frames_.empty()) send_open_frames();
+  if (has_backlog()) send_late();
+  send_open_frames();
   return moved || happened_;
 }
 

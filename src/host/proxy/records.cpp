@@ -18,21 +18,24 @@ void command_engine::on_message(std::span<const std::byte> message) {
   std::memcpy(&header, message.data(), sizeof header);
   if (header.job != options_.job || header.from >= peers_.size() ||
       header.lane >= static_cast<std::uint32_t>(options_.lanes)) {
-    log::warn(log::subsystem::transport, "a message of {} bytes from a stranger was dropped",
-              message.size());
+    // Once: who can send can send many.
+    if (!std::exchange(was_warned_, true))
+      log::warn(log::subsystem::transport, "a message of {} bytes from a stranger was dropped",
+                message.size());
     return;
   }
   const int from = static_cast<int>(header.from);
   const int index = static_cast<int>(header.lane);
   lane_state& state = lane(from, index);
   if (peers_[header.from]->is_lost) return;
-  if (static_cast<std::int32_t>(header.acknowledged - state.frames_acknowledged) > 0 &&
-      static_cast<std::int32_t>(state.frames_sent - header.acknowledged) >= 0) {
-    state.frames_acknowledged = header.acknowledged;
-    state.writes_acknowledged = state.writes_before[header.acknowledged % lane_state::window];
+  const std::uint32_t newly =
+      header.acknowledged - static_cast<std::uint32_t>(state.frames_acknowledged);
+  if (newly > 0 && newly <= state.frames_in_flight()) {
+    state.frames_acknowledged += newly;
+    state.writes_acknowledged = state.writes_before[state.frames_acknowledged % lane_state::window];
   }
   happened_ = true;
-  if (header.sequence == 0) return;
+  if (!header.has_records) return;
   if (!take_frame(message)) {
     state.held.emplace_back(message.begin(), message.end());
     return;
@@ -263,8 +266,9 @@ void command_engine::learn_piece(int from, const record_header& header,
                                  std::span<const std::byte> data) {
   peer_state& peer = *peers_[static_cast<std::size_t>(from)];
   const auto place = header.field[0];
-  if (peer.asked == place) peer.asked = ~symmetric_place{0};
+  if (std::erase(peer.asked, place) == 0) return;  // unasked, or asked before it was concealed
   if (header.field[2] == 0) return;  // not yet: whoever waits for it asks again
+  if (known_piece(peer, place)) return;
   network_.add_remote(from, region_of(place), header.field[1], header.field[2], data);
   peer.pieces.push_back({region_of(place), header.field[1], header.field[2], nullptr});
 }

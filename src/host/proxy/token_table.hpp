@@ -8,24 +8,28 @@
 
 namespace heddle {
 
-/// Things that the network knows by a token, which is never given twice: one that comes back late
-/// finds nothing.
+/// Things that the network knows by a token, which is not given again for 2^32 times: one that comes
+/// back late finds nothing.
 template <class Thing>
 class token_table {
  public:
   using token = std::uint64_t;
 
+  /// Never 0. `generation`: of the first tokens.
+  explicit token_table(std::uint32_t generation = 0) : first_(generation) {}
+
   token add(Thing what) {
     if (free_.empty()) {
       free_.push_back(static_cast<std::uint32_t>(slots_.size()));
-      slots_.push_back({});
+      slots_.push_back({.what = {}, .generation = first_, .is_used = false});
     }
     const std::uint32_t index = free_.back();
     free_.pop_back();
     slot& taken = slots_[index];
     taken.what = what;
     taken.is_used = true;
-    return std::uint64_t{++taken.generation} << 32 | index;
+    if (++taken.generation == 0) ++taken.generation;
+    return std::uint64_t{taken.generation} << 32 | index;
   }
   /// Null if there is none. Valid until the next add().
   Thing* find(token which) {
@@ -51,6 +55,7 @@ class token_table {
     std::uint32_t generation = 0;
     bool is_used = false;
   };
+  std::uint32_t first_;
   std::vector<slot> slots_;
   std::vector<std::uint32_t> free_;
 };

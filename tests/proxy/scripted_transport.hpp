@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <list>
+#include <set>
+#include <vector>
+
+#include "host/proxy/frame.hpp"
+#include "host/transport/transport.hpp"
+
+namespace heddle::testing {
+
+/// A network whose every event a test tells, for one engine: what that posts is kept.
+class scripted_transport final : public transport {
+ public:
+  struct message {
+    int lane;
+    int pe;
+    bytes data;
+
+    [[nodiscard]] frame_header header() const {
+      frame_header out;
+      std::memcpy(&out, data.data(), sizeof out);
+      return out;
+    }
+    /// Of its records.
+    [[nodiscard]] std::vector<record_kind> kinds() const {
+      std::vector<record_kind> out;
+      frame_reader reader(std::span<const std::byte>(data).subspan(sizeof(frame_header)));
+      record_header record;
+      std::span<const std::byte> rest;
+      while (reader.next(record, rest)) out.push_back(record.kind);
+      return out;
+    }
+  };
+
+  explicit scripted_transport(const traits& traits) : traits_(traits) {}
+
+  std::vector<message> sent;
+  std::set<int> no_room;                 ///< peers to whom no message can be begun
+  std::deque<std::uint64_t> writes;      ///< their tokens
+  std::deque<std::uint64_t> reads;
+  std::function<void()> when_post;       ///< in post_write
+  std::deque<std::function<void(listener&)>> events;
+
+  [[nodiscard]] const traits& about() const override { return traits_; }
+  [[nodiscard]] bytes address() const override { return {}; }
+  void set_addresses(std::vector<bytes> /*addresses*/) override {}
+  [[nodiscard]] std::string describe(int /*pe*/) const override { return "a script"; }
+  bytes expose(int, std::uint64_t, void*, std::size_t) override { return bytes(8); }
+  void conceal(int, std::uint64_t) noexcept override {}
+  void add_remote(int, int, std::uint64_t, std::size_t, std::span<const std::byte>) override {
+    ++remotes;
+  }
+  int remotes = 0;
+  void register_local(void*, std::size_t) override {}
+  void forget_local(void*) noexcept override {}
+  [[nodiscard]] bool post_write(int, const remote_place&, const void*, std::size_t,
+                                std::uint64_t token, std::uint32_t) override {
+    if (when_post) when_post();
+    writes.push_back(token);
+    return true;
+  }
+  [[nodiscard]] bool post_read(int, void*, const remote_place&, std::size_t,
+                               std::uint64_t token) override {
+    reads.push_back(token);
+    return true;
+  }
+  [[nodiscard]] bool post_atomic(int, network_atomic, const remote_place&, std::uint64_t,
+                                 std::uint64_t, std::uint64_t) override {
+    return true;
+  }
+  [[nodiscard]] std::span<std::byte> begin_message(int, int pe) override {
+    if (no_room.contains(pe)) return {};
+    return filling_.emplace_back(traits_.most_message_bytes);
+  }
+  void post_message(int lane, int pe, std::span<std::byte> message, std::size_t size) override {
+    if (size > 0) sent.push_back({lane, pe, {message.data(), message.data() + size}});
+    filling_.remove_if([&](const bytes& each) { return each.data() == message.data(); });
+  }
+  bool progress(listener& listener) override {
+    if (events.empty()) return false;
+    const auto event = std::move(events.front());
+    events.pop_front();
+    event(listener);
+    return true;
+  }
+  [[nodiscard]] int wait_descriptor() const override { return -1; }
+  [[nodiscard]] bool may_wait() override { return events.empty(); }
+
+  /// A frame arrives: header and records as they stand.
+  void arrives(bytes frame) {
+    events.emplace_back([frame = std::move(frame)](listener& to) { to.on_message(frame); });
+  }
+
+ private:
+  const traits traits_;
+  std::list<bytes> filling_;
+};
+
+/// A frame as a peer makes it.
+class frame_maker {
+ public:
+  frame_maker(std::uint64_t job, int from, std::uint32_t sequence, int lane = 0) {
+    header_.job = job;
+    header_.from = static_cast<std::uint32_t>(from);
+    header_.lane = static_cast<std::uint32_t>(lane);
+    header_.sequence = sequence;
+    header_.has_records = 1;
+  }
+  frame_maker& add(record_header record, std::span<const std::byte> data = {}) {
+    record.data_bytes = static_cast<std::uint32_t>(data.size());
+    const auto at = records_.size();
+    records_.resize(at + record_bytes(data.size()));
+    std::memcpy(&records_[at], &record, sizeof record);
+    if (!data.empty()) std::memcpy(&records_[at + sizeof record], data.data(), data.size());
+    return *this;
+  }
+  [[nodiscard]] transport::bytes bytes() const {
+    transport::bytes out(sizeof header_ + records_.size());
+    std::memcpy(out.data(), &header_, sizeof header_);
+    if (!records_.empty()) std::memcpy(&out[sizeof header_], records_.data(), records_.size());
+    return out;
+  }
+  frame_header& header() { return header_; }
+
+ private:
+  frame_header header_{};
+  std::vector<std::byte> records_;
+};
+
+}  // namespace heddle::testing
