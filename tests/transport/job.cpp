@@ -231,9 +231,10 @@ void fill(std::span<std::byte> out, std::uint64_t salt) {
 
 void expect_filled(std::span<const std::byte> bytes, std::uint64_t salt, const std::string& what) {
   for (std::size_t i = 0; i < bytes.size(); ++i)
-    expect(bytes[i] == pattern(i, salt),
-           fmt::format("{}: byte {} of {} is {} instead of {}", what, i, bytes.size(),
-                       static_cast<int>(bytes[i]), static_cast<int>(pattern(i, salt))));
+    if (bytes[i] != pattern(i, salt))
+      throw std::runtime_error(fmt::format("{}: byte {} of {} is {} instead of {}", what, i,
+                                           bytes.size(), static_cast<int>(bytes[i]),
+                                           static_cast<int>(pattern(i, salt))));
 }
 
 }  // namespace heddle::conformance
