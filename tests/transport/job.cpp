@@ -32,11 +32,11 @@ class job {
   std::uint64_t round = 0;
   std::vector<transport::bytes> slots;  ///< what each gives to all
   std::atomic<bool> failed{false};
-  std::exception_ptr first_failure;
+  std::string failure;  ///< of all PEs that failed, the first first
 
-  void fail(const std::exception_ptr& failure) {
+  void fail(int pe, const std::string& text) {
     const std::scoped_lock lock(guard);
-    if (!first_failure) first_failure = failure;
+    failure += fmt::format("{}PE {}: {}", failure.empty() ? "" : "; ", pe, text);
     failed = true;
   }
   /// Counts a PE in; returns the round that ends when all are.
@@ -95,12 +95,11 @@ int test_pe::n_pes() const { return all_.options.n_pes; }
 void test_pe::wait(const std::string& what, const std::function<bool()>& done) {
   for (int idle = 0; !done(); ++idle) {
     if (network_ && network_->progress(told)) idle = 0;
-    if (all_.failed) throw std::runtime_error("another PE failed");
-    if (idle < 64) continue;
+    if (idle < 64 && !all_.failed) continue;
     std::this_thread::yield();
-    if (!all_.until.passed()) continue;
+    if (!all_.failed && !all_.until.passed()) continue;
     std::string failures;
-    for (auto& [lost, reason] : told.failures) failures += "; " + reason;
+    for (auto& [lost, reason] : told.failures) failures += ", told that " + reason;
     throw std::runtime_error(fmt::format("waited in vain for {}{}", what, failures));
   }
 }
@@ -208,17 +207,12 @@ void run_job(const job_options& options, const std::function<void(test_pe&)>& bo
         test_pe self(all, pe);
         body(self);
         if (options.meets_at_end) self.meet();
-      } catch (...) {
-        all.fail(std::current_exception());
+      } catch (const std::exception& failure) {
+        all.fail(pe, failure.what());
       }
     });
   for (auto& thread : threads) thread.join();
-  if (!all.first_failure) return;
-  try {
-    std::rethrow_exception(all.first_failure);
-  } catch (const std::exception& failure) {
-    throw std::runtime_error(fmt::format("{} (seed {})", failure.what(), all.seed));
-  }
+  if (all.failed) throw std::runtime_error(fmt::format("{} (seed {})", all.failure, all.seed));
 }
 
 std::byte pattern(std::size_t index, std::uint64_t salt) {
@@ -231,9 +225,10 @@ void fill(std::span<std::byte> out, std::uint64_t salt) {
 
 void expect_filled(std::span<const std::byte> bytes, std::uint64_t salt, const std::string& what) {
   for (std::size_t i = 0; i < bytes.size(); ++i)
-    expect(bytes[i] == pattern(i, salt),
-           fmt::format("{}: byte {} of {} is {} instead of {}", what, i, bytes.size(),
-                       static_cast<int>(bytes[i]), static_cast<int>(pattern(i, salt))));
+    if (bytes[i] != pattern(i, salt))
+      throw std::runtime_error(fmt::format("{}: byte {} of {} is {} instead of {}", what, i,
+                                           bytes.size(), static_cast<int>(bytes[i]),
+                                           static_cast<int>(pattern(i, salt))));
 }
 
 }  // namespace heddle::conformance

@@ -12,6 +12,7 @@
 #include "job.hpp"
 #include "networks.hpp"
 #include "support/deadline.hpp"
+#include "unruly_transport.hpp"
 
 using namespace heddle;
 using namespace heddle::conformance;
@@ -110,6 +111,31 @@ TEST_CASE("a PE that was never reached is told of after a while") {
             }
             talk(self, 1 - self.pe(), finished);
           });
+}
+
+TEST_CASE("a PE that the test loses is lost as others are") {
+  run_job({.n_pes = 3}, [](test_pe& self) {
+    auto* unruly = dynamic_cast<unruly_transport*>(&self.network());
+    if (!unruly) return;
+    self.expose(0, self.heap().size());
+    if (self.pe() == 0) {
+      const auto source = self.local(100);
+      const auto token = self.next_token();
+      self.wait("room for a write", [&] {
+        return self.network().post_write(0, {2, 0, 0}, source.data(), source.size(), token,
+                                         self.next_immediate(2));
+      });
+      unruly->lose(2);
+      post_until_lost(self, 2);
+      expect_silence(self, 2);
+      expect(!self.told.completed.contains(token), "a write to a lost PE completed");
+    }
+    if (self.pe() == 2) return;
+    for (int i = 0; i < 20; ++i) {
+      self.send(1 - self.pe(), std::vector<std::byte>(10));
+      self.receive();
+    }
+  });
 }
 
 TEST_CASE("an address that is none is an error of that PE alone") {
