@@ -151,8 +151,8 @@ pe_network::~pe_network() {
   for (auto* heap : heaps_) heap->set_on_growth({});
 }
 
-/// A network that takes memory for what it reaches is shown what is used, the others all of the
-/// heap at once.
+/// Of a network that takes memory for what it reaches, ranges end where a team's place does: one
+/// that is given back is concealed by itself. Others reach all of the heap at once.
 void pe_network::expose_heap(int region, symmetric_heap& heap, const parts& parts) {
   const bool pins = proxy_->about().pins_memory;
   heaps_.push_back(&heap);

@@ -118,9 +118,6 @@ TEST_CASE("exposed_memory resolves what is exposed, and not a byte beside it") {
     CHECK(memory.resolve(place(0, 1999), 2) == nullptr);
     CHECK(memory.resolve(place(0, 2000), 500) == heap.data() + 2000);
   }
-  CHECK(memory.holds(heap.data() + 10, 990));
-  CHECK_FALSE(memory.holds(heap.data() + 10, 4000));
-  CHECK_FALSE(memory.holds(&memory, 1));
 }
 
 TEST_CASE("exposed_memory carries out every atomic on both sizes") {

@@ -20,6 +20,7 @@ command_engine::command_engine(const options& options, transport& network,
       most_data_((about_.most_message_bytes - sizeof(frame_header) - record_bytes(0)) / 8 * 8),
       memory_(options.device),
       peers_(static_cast<std::size_t>(options.n_pes)),
+      reached_(network),
       staging_(network),
       dirty_(static_cast<std::size_t>(options.lanes)) {}
 
@@ -31,17 +32,14 @@ void command_engine::add_memory(int region, std::uint64_t offset, std::byte* sta
 }
 
 void command_engine::expose(int region, std::uint64_t offset, std::byte* start, std::size_t size) {
-  keyed_.push_back({region, offset, size, network_.expose(region, offset, start, size)});
+  reached_.offer(region, offset, start, size);
 }
 
 void command_engine::conceal(int region, std::uint64_t offset) {
+  const std::size_t size = reached_.withdraw(region, offset);
   const auto is_gone = [&](const auto& piece) {
-    return piece.region == region && piece.offset == offset;
+    return piece.region == region && piece.offset >= offset && piece.offset - offset < size;
   };
-  std::size_t size = 0;
-  for (const auto& piece : keyed_)
-    if (is_gone(piece)) size = piece.size;
-  if (std::erase_if(keyed_, is_gone) > 0) network_.conceal(region, offset);
   for (const auto& peer : peers_) {
     if (!peer) continue;
     std::erase_if(peer->pieces, is_gone);
@@ -172,9 +170,11 @@ const exposed_memory::piece* command_engine::piece_of(int pe, int lane_index,
 std::optional<command_engine::local_side> command_engine::local_side_of(std::uint64_t address,
                                                                         std::size_t bytes) {
   auto* at = reinterpret_cast<std::byte*>(address);
-  const bool reached =
-      !options_.device && (!about_.needs_registered_local || memory_.holds(at, bytes));
-  if (reached) return local_side{at, bytes, -1};
+  if (!options_.device && !about_.needs_registered_local) return local_side{at, bytes, -1};
+  if (!options_.device)
+    if (const auto* piece = reached_.find_local(at))
+      return local_side{
+          at, std::min(bytes, static_cast<std::size_t>(piece->start + piece->size - at)), -1};
   const int chunk = staging_.take();
   if (chunk < 0) return std::nullopt;
   return local_side{staging_.at(chunk), std::min(bytes, staging_pool::chunk_bytes), chunk};
@@ -482,9 +482,8 @@ bool command_engine::fence(const active_command& command) {
 
 bool command_engine::is_quiet(int pe, int lane_index, lane_state& state) {
   if (peers_[static_cast<std::size_t>(pe)]->is_lost) return true;
-  const bool carried_out =
-      state.heeded_frame <= state.frames_acknowledged &&
-      (tracks_writes_ || state.heeded_writes <= state.writes_acknowledged);
+  const bool carried_out = state.heeded_frame <= state.frames_acknowledged &&
+                           (tracks_writes_ || state.heeded_writes <= state.writes_acknowledged);
   if (!carried_out) ask_for_acknowledgement(pe, lane_index);
   return carried_out && state.reads_outstanding == 0 &&
          (!tracks_writes_ || state.heeded_writes <= state.writes.done());

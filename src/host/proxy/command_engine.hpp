@@ -17,6 +17,7 @@
 #include "host/proxy/exposed_memory.hpp"
 #include "host/proxy/frame.hpp"
 #include "host/proxy/lane.hpp"
+#include "host/proxy/network_memory.hpp"
 #include "host/proxy/staging_pool.hpp"
 #include "host/proxy/token_table.hpp"
 #include "host/transport/transport.hpp"
@@ -40,7 +41,7 @@ class command_engine final : transport::listener {
     int my_pe = 0;
     int n_pes = 1;
     int lanes = 1;
-    std::uint64_t job = 0;  ///< of the job's secret: frames without it are dropped
+    std::uint64_t job = 0;           ///< of the job's secret: frames without it are dropped
     std::uint32_t first_number = 0;  ///< of frames and writes, on all PEs: for tests of their wrap
     const device_memory* device = nullptr;
   };
@@ -70,7 +71,7 @@ class command_engine final : transport::listener {
 
   /// There is memory at that offset of a region of this PE: peers may name it in records.
   void add_memory(int region, std::uint64_t offset, std::byte* start, std::size_t size);
-  /// The network itself is to reach it too.
+  /// The network itself is to reach it too: at once, or piece by piece when it is asked for.
   void expose(int region, std::uint64_t offset, std::byte* start, std::size_t size);
   /// Ends that, here and with the peers' memory at the same offset, which nobody uses any more.
   void conceal(int region, std::uint64_t offset);
@@ -92,14 +93,8 @@ class command_engine final : transport::listener {
   struct peer_state {
     std::vector<lane_state> lanes;
     std::vector<exposed_memory::piece> pieces;  ///< of its memory; `start` is not used
-    std::vector<symmetric_place> asked;     ///< in which piece they are, and not answered
+    std::vector<symmetric_place> asked;         ///< in which piece they are, and not answered
     bool is_lost = false;
-  };
-  struct keyed_piece {
-    int region;
-    std::uint64_t offset;
-    std::size_t size;
-    transport::bytes key;
   };
   /// A command whose end the network or a peer tells.
   struct operation {
@@ -108,8 +103,8 @@ class command_engine final : transport::listener {
     bool wants_reply;
     bool all_posted;
     int pe;
-    std::uint32_t parts;  ///< posted and not done
-    std::uint64_t value;  ///< of the reply
+    std::uint32_t parts;     ///< posted and not done
+    std::uint64_t value;     ///< of the reply
     std::uint32_t replies;   ///< of `parts`, those that a record tells of
     std::byte* local;        ///< where elements go; null: to the value
     std::uint64_t stride;    ///< bytes from one to the next
@@ -211,13 +206,13 @@ class command_engine final : transport::listener {
   transport& network_;
   const transport::traits& about_;
   const failure_callback on_failure_;
-  const bool tracks_writes_;  ///< each write's completion is waited for
+  const bool tracks_writes_;     ///< each write's completion is waited for
   const std::size_t most_data_;  ///< bytes that one record holds
   exposed_memory memory_;
-  std::vector<keyed_piece> keyed_;
   std::vector<std::unique_ptr<peer_state>> peers_;
   token_table<operation> operations_;
   token_table<part> parts_;
+  network_memory reached_;
   staging_pool staging_;
   struct lane_name {
     int pe;

@@ -70,14 +70,6 @@ std::byte* exposed_memory::resolve(symmetric_place place, std::size_t bytes) con
   return bytes <= found->size - within ? found->start + within : nullptr;
 }
 
-bool exposed_memory::holds(const void* start, std::size_t bytes) const {
-  const auto* at = static_cast<const std::byte*>(start);
-  for (const auto& [first, piece] : pieces_)
-    if (at >= piece.start && at < piece.start + piece.size)
-      return bytes <= static_cast<std::size_t>(piece.start + piece.size - at);
-  return false;
-}
-
 void exposed_memory::write(int region, void* to, const void* from, std::size_t bytes) const {
   if (bytes == 0) return;
   if (!on_host(region)) return device_->copy(to, from, bytes);

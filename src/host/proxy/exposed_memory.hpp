@@ -49,8 +49,6 @@ class exposed_memory {
   [[nodiscard]] const piece* find(symmetric_place place) const;
   /// The address of `bytes` at a place; null unless all of them are exposed.
   [[nodiscard]] std::byte* resolve(symmetric_place place, std::size_t bytes) const;
-  /// Whether all of that is memory of a piece.
-  [[nodiscard]] bool holds(const void* start, std::size_t bytes) const;
   /// Whether host threads load and store that region.
   [[nodiscard]] bool on_host(int region) const { return !device_ || region != 0; }
 

@@ -52,9 +52,9 @@ static_assert(sizeof(record_header) == 40);
 /// The elements that one gather asks for, as one field.
 struct gather_shape {
   static constexpr std::uint64_t most = 0xffff;  ///< elements
-  std::uint64_t unit;   ///< bytes of an element, at most 255
-  std::uint64_t n;      ///< elements, at most 65535
-  std::uint64_t first;  ///< the first one's number in the whole
+  std::uint64_t unit;                            ///< bytes of an element, at most 255
+  std::uint64_t n;                               ///< elements, at most 65535
+  std::uint64_t first;                           ///< the first one's number in the whole
 
   [[nodiscard]] constexpr std::uint64_t pack() const { return unit | n << 8 | first << 24; }
   static constexpr gather_shape unpack(std::uint64_t field) {

@@ -67,15 +67,14 @@ bool command_engine::writes_allow_frame(const lane_state& state) const {
 
 void command_engine::send_open_frame(int pe, int lane_index) {
   lane_state& state = lane(pe, lane_index);
-  const frame_header header = {
-      .job = options_.job,
-      .from = static_cast<std::uint32_t>(options_.my_pe),
-      .lane = static_cast<std::uint32_t>(lane_index),
-      .sequence = static_cast<std::uint32_t>(++state.frames_sent),
-      .acknowledged = state.frames_handled,
-      .after_writes = static_cast<std::uint32_t>(state.writes_sent),
-      .has_records = 1,
-      .wants_acknowledgement = state.open_wants_acknowledgement};
+  const frame_header header = {.job = options_.job,
+                               .from = static_cast<std::uint32_t>(options_.my_pe),
+                               .lane = static_cast<std::uint32_t>(lane_index),
+                               .sequence = static_cast<std::uint32_t>(++state.frames_sent),
+                               .acknowledged = state.frames_handled,
+                               .after_writes = static_cast<std::uint32_t>(state.writes_sent),
+                               .has_records = 1,
+                               .wants_acknowledgement = state.open_wants_acknowledgement};
   std::memcpy(state.open.data(), &header, sizeof header);
   state.writes_before[state.frames_sent % lane_state::window] = state.writes_sent;
   state.writes_flushed = state.writes_sent;

@@ -62,9 +62,9 @@ class arrived_writes {
 
 /// One lane to one peer, both directions.
 ///
-/// Frames are numbered and acknowledged, some at a time; a sender has at most `window` that are not,
-/// so that no receiver is flooded. An acknowledgement says that the records have been carried out.
-/// What is compared over long times is counted in 64 bits; frames carry the lower 32.
+/// Frames are numbered and acknowledged, some at a time; a sender has at most `window` that are
+/// not, so that no receiver is flooded. An acknowledgement says that the records have been carried
+/// out. What is compared over long times is counted in 64 bits; frames carry the lower 32.
 struct lane_state {
   static constexpr std::uint32_t window = 64;
 
@@ -88,12 +88,12 @@ struct lane_state {
   std::uint64_t frames_sent;
   std::uint64_t frames_acknowledged;
   std::uint64_t acknowledgement_asked;  ///< the last frame that asked for one
-  posted_writes writes;                     ///< with completions, where those are waited for
-  std::uint64_t writes_sent;                ///< all
-  std::uint64_t writes_flushed;             ///< before the last frame that was sent
+  posted_writes writes;                 ///< with completions, where those are waited for
+  std::uint64_t writes_sent;            ///< all
+  std::uint64_t writes_flushed;         ///< before the last frame that was sent
   std::uint64_t writes_acknowledged;
   std::array<std::uint64_t, window> writes_before{};  ///< a frame, by its number
-  std::uint32_t reads_outstanding = 0;      ///< and atomics of the network
+  std::uint32_t reads_outstanding = 0;                ///< and atomics of the network
   std::uint64_t fence_frames = 0;  ///< frames that a write waits for: those before the last fence
   std::uint64_t fence_writes = 0;
   std::uint64_t heeded_frame = 0;   ///< the last with a record that quiet waits for

@@ -239,8 +239,7 @@ void command_engine::take_gathered(int from, const record_header& header,
     std::memcpy(&what->value, data.data(), std::min(data.size(), sizeof what->value));
   } else if (is_waited_for(what)) {
     for (std::uint64_t i = 0; (i + 1) * unit <= data.size(); ++i)
-      memory_.write(0, what->local + (first + i) * what->stride, data.data() + i * unit,
-                    unit);
+      memory_.write(0, what->local + (first + i) * what->stride, data.data() + i * unit, unit);
   }
   finish_part(header.field[0]);
 }
@@ -251,13 +250,15 @@ void command_engine::tell_piece(int from, int lane_index, const record_header& h
   answer.kind = record_kind::piece;
   answer.field[0] = place;
   std::span<const std::byte> key;
-  for (const auto& piece : keyed_)
-    if (piece.region == region_of(place) && offset_of(place) >= piece.offset &&
-        offset_of(place) - piece.offset < piece.size) {
-      answer.field[1] = piece.offset;
-      answer.field[2] = piece.size;
-      key = piece.key;
+  try {
+    if (const auto* piece = reached_.find(place)) {
+      answer.field[1] = piece->offset;
+      answer.field[2] = piece->size;
+      key = piece->key;
     }
+  } catch (const error& refused) {
+    return on_failure_(from, refused.what());
+  }
   answer.data_bytes = static_cast<std::uint32_t>(key.size());
   append_or_keep(from, lane_index, answer, key);
 }
@@ -267,7 +268,7 @@ void command_engine::learn_piece(int from, const record_header& header,
   peer_state& peer = *peers_[static_cast<std::size_t>(from)];
   const auto place = header.field[0];
   if (std::erase(peer.asked, place) == 0) return;  // unasked, or asked before it was concealed
-  if (header.field[2] == 0) return;  // not yet: whoever waits for it asks again
+  if (header.field[2] == 0) return;                // not yet: whoever waits for it asks again
   if (known_piece(peer, place)) return;
   network_.add_remote(from, region_of(place), header.field[1], header.field[2], data);
   peer.pieces.push_back({region_of(place), header.field[1], header.field[2], nullptr});

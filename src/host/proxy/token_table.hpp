@@ -8,8 +8,8 @@
 
 namespace heddle {
 
-/// Things that the network knows by a token, which is not given again for 2^32 times: one that comes
-/// back late finds nothing.
+/// Things that the network knows by a token, which is not given again for 2^32 times: one that
+/// comes back late finds nothing.
 template <class Thing>
 class token_table {
  public:
