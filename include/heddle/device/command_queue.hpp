@@ -101,11 +101,16 @@ struct command_queue_ref {
   HEDDLE_FN uint64_t try_take(size_t payload) const {
     const uint64_t n = slots_for(payload);
     uint64_t at = load(&head->next, relaxed);
+    // What others have taken since may be consumed by now: then the difference is below 0, and the
+    // exchange tells where the head is.
+    const auto is_full = [&](uint64_t given_back) {
+      return static_cast<int64_t>(at + n - given_back) > static_cast<int64_t>(slots);
+    };
     for (;;) {
-      if (at + n - load(&head->consumed, acquire) > slots) {
+      if (is_full(load(&head->consumed, acquire))) {
         const uint64_t now = load(consumed, acquire);
         store(&head->consumed, now, release);
-        if (at + n - now > slots) return ~uint64_t{0};
+        if (is_full(now)) return ~uint64_t{0};
       }
       if (atomic_ref<uint64_t>(head->next).compare_exchange_weak(at, at + n, acquire, relaxed))
         return at;

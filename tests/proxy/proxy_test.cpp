@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// The proxy and its queues, over a network that the test tells what to do.
+
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "host/proxy/proxy.hpp"
+#include "scripted_transport.hpp"
+
+namespace heddle::testing {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+template <class Done>
+bool within_seconds(int seconds, const Done& done) {
+  for (const auto limit = clock::now() + std::chrono::seconds(seconds); !done();) {
+    if (clock::now() > limit) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+TEST_CASE("a queue with room is never called full, whoever else takes slots") {
+  const auto shared = std::make_unique<command_queue::shared_words>();
+  command_queue_ref::head_words head{};
+  const command_queue_ref queue{&head, &shared->consumed, shared->ring, shared->replies};
+  constexpr int threads = 4;
+  constexpr std::uint64_t n = 200'000;
+  std::atomic<int> refused{0};
+  std::atomic<std::uint64_t> wrong{0};
+  std::vector<std::jthread> producers;
+  for (int t = 0; t < threads; ++t)
+    producers.emplace_back([&] {
+      command what{};
+      for (std::uint64_t i = 0; i < n && refused == 0; ++i) {
+        const auto at = queue.try_take(0);
+        if (at == ~std::uint64_t{0}) {
+          ++refused;
+          return;
+        }
+        what.value = at;
+        queue.submit(at, what, nullptr);
+        // The ring is never near its end.
+        while (at > load(&shared->consumed, acquire) + command_queue_ref::slots / 8)
+          std::this_thread::yield();
+      }
+    });
+  std::jthread consumer([&](const std::stop_token& ends) {
+    for (std::uint64_t next = 0; !ends.stop_requested();) {
+      const command& slot = shared->ring[next % command_queue_ref::slots];
+      if (load(&slot.turn, acquire) != next + 1) {
+        std::this_thread::yield();
+        continue;
+      }
+      if (slot.value != next) ++wrong;
+      store(&shared->consumed, ++next, release);
+    }
+  });
+  producers.clear();
+  CHECK(refused == 0);
+  CHECK(wrong == 0);
+}
+
+struct fixture {
+  explicit fixture(transport::traits traits = {}) {
+    auto made = std::make_unique<scripted_transport>(traits);
+    network = made.get();
+    const proxy::options options{
+        .engine = {.my_pe = 0, .n_pes = 2, .lanes = 1, .job = 1, .device = nullptr},
+        .contexts = 1,
+        .looks_by_itself = false,
+        .make_shared_memory = {},
+        .make_device_memory = {},
+        .regions = {{reinterpret_cast<const byte*>(heap.data()), heap.size()}, {nullptr, 0}},
+        .on_failure =
+            [this](int pe, const std::string& reason) {
+              const std::scoped_lock lock(guard);
+              failures.emplace_back(pe, reason);
+            }};
+    tested = std::make_unique<proxy>(std::move(made), options);
+    tested->add_memory(0, 0, heap.data(), heap.size());
+    tested->expose(0, 0, heap.data(), heap.size());
+  }
+  std::uint64_t submit(command_kind kind, std::size_t bytes) {
+    command what{};
+    what.kind = kind;
+    what.flags = command::wants_reply;
+    what.pe = kind == command_kind::quiet ? -1 : 1;
+    what.bytes = bytes;
+    what.local = reinterpret_cast<std::uint64_t>(local.data());
+    const auto& queue = tested->host_ref().queues[0];
+    const auto at = queue.try_take(0);
+    queue.submit(at, what, nullptr);
+    tested->host_ref().help(tested->host_ref().proxy);
+    return at;
+  }
+  [[nodiscard]] bool is_replied(std::uint64_t at) const {
+    return load(&tested->host_ref().queues[0].replies[at % command_queue_ref::slots].stamp,
+                acquire) == at + 1;
+  }
+  [[nodiscard]] std::vector<std::pair<int, std::string>> told() {
+    const std::scoped_lock lock(guard);
+    return failures;
+  }
+  std::vector<std::byte> heap = std::vector<std::byte>(100'000);
+  std::vector<std::byte> local = std::vector<std::byte>(100'000);
+  std::mutex guard;
+  std::vector<std::pair<int, std::string>> failures;
+  scripted_transport* network = nullptr;
+  std::unique_ptr<proxy> tested;
+};
+
+TEST_CASE("a network that throws loses all PEs, and nothing else") {
+  fixture f;
+  const auto first = f.submit(command_kind::get, 64'000);  // waits for the peer's piece
+  f.network->events.emplace_back(
+      [](transport::listener&) { throw std::runtime_error("the network is broken"); });
+  f.tested->host_ref().help(f.tested->host_ref().proxy);
+  CHECK(within_seconds(20, [&] { return f.is_replied(first); }));
+  REQUIRE(within_seconds(20, [&] { return !f.told().empty(); }));
+  CHECK(f.told()[0].first == -1);
+  CHECK(f.told()[0].second == "the network is broken");
+  // What comes later is answered at once.
+  const auto put = f.submit(command_kind::put, 64'000);
+  const auto quiet = f.submit(command_kind::quiet, 0);
+  CHECK(within_seconds(20, [&] { return f.is_replied(put) && f.is_replied(quiet); }));
+  CHECK(f.told().size() == 1);
+}
+
+TEST_CASE("a network that says that nobody can be reached ends every wait") {
+  fixture f;
+  const auto get = f.submit(command_kind::get, 64'000);
+  f.network->events.emplace_back(
+      [](transport::listener& to) { to.on_failure(-1, "the cable is out"); });
+  f.tested->host_ref().help(f.tested->host_ref().proxy);
+  CHECK(within_seconds(20, [&] { return f.is_replied(get); }));
+  REQUIRE(within_seconds(20, [&] { return !f.told().empty(); }));
+  CHECK(f.told()[0] == std::pair<int, std::string>{-1, "the cable is out"});
+}
+
+}  // namespace
+}  // namespace heddle::testing
