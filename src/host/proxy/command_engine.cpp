@@ -55,8 +55,8 @@ bool command_engine::carry_out(active_command& command) {
     if (operations_.find(command.operation)) operations_.remove(command.operation);
     return true;
   }
-  if (what.pe >= 0 && peers_[static_cast<std::size_t>(what.pe)] &&
-      peers_[static_cast<std::size_t>(what.pe)]->is_lost) {
+  if (what.pe >= 0 && (all_are_lost_ || (peers_[static_cast<std::size_t>(what.pe)] &&
+                                         peers_[static_cast<std::size_t>(what.pe)]->is_lost))) {
     reply(command);
     return true;
   }
@@ -513,6 +513,12 @@ bool command_engine::abort(const active_command& command) {
 }
 
 void command_engine::drop_peer(int pe) {
+  if (pe < 0) {
+    all_are_lost_ = true;
+    for (std::size_t i = 0; i < peers_.size(); ++i)
+      if (peers_[i]) drop_peer(static_cast<int>(i));
+    return;
+  }
   (void)lane(pe, 0);
   peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
   if (peer.is_lost) return;

@@ -84,7 +84,7 @@ class command_engine final : transport::listener {
   /// Something waits to be posted, for which no event of the network tells.
   [[nodiscard]] bool has_backlog() const { return !late_records_.empty() || !late_acks_.empty(); }
 
-  /// `pe` is gone: all that waits for it is replied to.
+  /// `pe` is gone (-1: all are): what waits for it is replied to.
   void drop_peer(int pe);
   /// What this PE's proxy knows of `pe`: for messages.
   [[nodiscard]] std::string describe(int pe) const;
@@ -224,6 +224,7 @@ class command_engine final : transport::listener {
   std::map<std::pair<int, int>, std::deque<late_record>> late_records_;
   std::deque<lane_name> late_acks_;
   bool happened_ = false;
+  bool all_are_lost_ = false;
   bool was_warned_ = false;  ///< of strangers
 };
 

@@ -91,10 +91,16 @@ void proxy::add_queues(const options& options, bool for_host, proxy_ref& ref) {
 
 bool proxy::drive() {
   bool moved = false;
-  for (auto& memory : queues_) moved |= memory.queue->consume(engine_, commands_at_a_time);
-  moved |= engine_.progress();
-  for (const auto& lost : failures_)
-    if (lost.pe >= 0) engine_.drop_peer(lost.pe);  // again for those not told yet: no harm
+  try {
+    for (auto& memory : queues_) moved |= memory.queue->consume(engine_, commands_at_a_time);
+    if (!is_broken_) moved |= engine_.progress();
+  } catch (const std::exception& broken) {
+    // Of what the network is like now nothing is known: it is left alone.
+    if (!std::exchange(is_broken_, true)) failures_.push_back({-1, broken.what()});
+    moved = true;
+  }
+  // Again for those not told yet: no harm.
+  for (const auto& lost : failures_) engine_.drop_peer(lost.pe);
   return moved;
 }
 

@@ -94,6 +94,7 @@ class proxy {
 
   std::mutex driving_;
   std::vector<failure> failures_;  ///< to be told when driving_ is unlocked
+  bool is_broken_ = false;         ///< something has thrown: nobody is reached any more
   const command_engine::failure_callback on_failure_;
   std::atomic<bool> missed_{false};  ///< somebody wanted to drive meanwhile
   std::atomic<std::uint32_t> helped_{0};
