@@ -90,8 +90,10 @@ void one_dies(const char* what, const std::function<void(test_pe&, int)>& use) {
 TEST_CASE("who puts to a PE that dies is told") {
   one_dies("put", [](test_pe& self, int dead) {
     static thread_local std::vector<std::byte> source(300'000);
-    self.team.put(one, self.user(1000), source.data(), 100, dead);
-    self.team.put(one, self.user(1000), source.data(), source.size(), dead);
+    auto* place = self.user(1000 + static_cast<std::size_t>(self.pe) * 400'000);
+    self.team.put(one, place, source.data(), 100, dead);
+    self.team.fence();
+    self.team.put(one, place, source.data(), source.size(), dead);
     self.team.quiet();
   });
 }
@@ -121,10 +123,11 @@ TEST_CASE("who floods a PE that dies, from several threads, is told") {
   one_dies("flood", [](test_pe& self, int dead) {
     std::vector<std::jthread> all;
     for (int t = 0; t < 3; ++t)
-      all.emplace_back([&self, dead] {
+      all.emplace_back([&self, dead, t] {
+        const std::size_t place = 4096 * static_cast<std::size_t>(1 + self.pe * 3 + t);
         std::uint64_t words[40] = {};
         for (int i = 0; i < 500 && !self.team.aborted(); ++i)
-          self.team.put_nbi(one, self.user<std::uint64_t>(4096), words, 40, dead);
+          self.team.put_nbi(one, self.user<std::uint64_t>(place), words, 40, dead);
         self.team.quiet();
       });
   });

@@ -27,11 +27,12 @@ network memory(const std::string& name, const memory_network_options& options) {
             made.memory = std::make_shared<memory_network>(n_pes, with_seed);
             for (int pe = 0; pe < n_pes; ++pe) made.transports.push_back(made.memory->make(pe));
             return with_addresses(std::move(made));
-          }};
+          },
+          .gives_events = options.gives_events};
 }
 
 network fabric(const std::string& name, const std::string& provider,
-               std::optional<message_order> order = {}) {
+               std::optional<message_order> order = {}, bool gives_events = true) {
   return {.name = name, .make = [=](int n_pes, double timeout, std::uint64_t /*seed*/) {
             made_network made;
             for (int pe = 0; pe < n_pes; ++pe)
@@ -42,7 +43,8 @@ network fabric(const std::string& name, const std::string& provider,
                                             .timeout = std::chrono::duration<double>(timeout),
                                             .order = order}));
             return with_addresses(std::move(made));
-          }};
+          },
+          .gives_events = gives_events};
 }
 
 }  // namespace

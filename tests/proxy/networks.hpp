@@ -25,8 +25,7 @@ struct network {
   /// `timeout`: seconds for which a peer may take nothing. Throws HEDDLE_ERROR_NOT_SUPPORTED where
   /// this machine does not have it.
   std::function<made_network(int n_pes, double timeout, std::uint64_t seed)> make;
-  /// A PE that is gone is noticed by who posts to it, long before the timeout.
-  bool tells_of_loss = true;
+  bool gives_events = true;  ///< proxies sleep until one
 };
 
 /// All of them, one ctest test each (CMakeLists.txt).

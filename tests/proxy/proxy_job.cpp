@@ -24,7 +24,12 @@ std::uint64_t chosen_seed() {
 int rounds(int n) {
   static const double scale = [] {
     const char* set = std::getenv("HEDDLE_DEV_TEST_SCALE");
-    return set ? std::strtod(set, nullptr) : 1.0;
+    if (set) return std::strtod(set, nullptr);
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+    return 0.25;
+#else
+    return 1.0;
+#endif
   }();
   return std::max(1, static_cast<int>(n * scale));
 }

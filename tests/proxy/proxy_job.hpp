@@ -26,7 +26,8 @@ inline void expect(bool condition, const std::string& text) {
   if (!condition) throw std::runtime_error(text);
 }
 
-/// How many times a litmus test goes round: `n`, times HEDDLE_DEV_TEST_SCALE (1).
+/// How many times a litmus test goes round: `n`, times HEDDLE_DEV_TEST_SCALE (1; under sanitizers a
+/// quarter).
 int rounds(int n);
 
 /// Bytes that differ by place and salt.
