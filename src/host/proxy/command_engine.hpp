@@ -83,8 +83,10 @@ class command_engine final : transport::listener {
 
   /// `pe` is gone: all that waits for it is replied to.
   void drop_peer(int pe);
-  /// What this PE's proxy knows of `pe`, or of whom it waits for (-1): for messages.
+  /// What this PE's proxy knows of `pe`: for messages.
   [[nodiscard]] std::string describe(int pe) const;
+  /// The PEs whose acknowledgement a quiet lacks, in order.
+  [[nodiscard]] std::vector<int> awaited() const;
 
  private:
   struct peer_state {
