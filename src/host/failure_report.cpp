@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string_view>
 
 #include "host/runtime.hpp"
@@ -74,26 +75,53 @@ bool read_record(const wait_record& from, wait_record& to) {
   return true;
 }
 
+/// Waits for this PE's proxy: on words that say nothing to anybody else.
+bool is_for_proxy(operation op) {
+  return op == operation::put || op == operation::get || op == operation::atomic ||
+         op == operation::quiet || op == operation::command_queue;
+}
+
 std::string describe(const heddle_team& team, int waiter, const wait_record& wait) {
+  const auto op = static_cast<operation>(wait.operation);
   // What is in no slot of the heaps is in the host's.
   const auto where = wait.address < team.runtime().heap().stride()
                          ? fmt::format("heap offset {:#x}", wait.address)
                          : std::string("an address of the host heap");
   const auto whom = wait.peer >= 0 ? fmt::format(" for PE {}", wait.peer) : std::string();
-  return fmt::format(
-      "PE {} of team {} waited {:.2f} s{} in {}: the word at {} was {}, expected {} {}", waiter,
-      team.name(), static_cast<double>(wait.waited_ns) * 1e-9, whom,
-      name_of(static_cast<operation>(wait.operation)), where, wait.seen,
-      symbol_of(static_cast<cmp>(wait.comparison)), wait.expected);
+  auto text = fmt::format("PE {} of team {} waited {:.2f} s{} in {}", waiter, team.name(),
+                          static_cast<double>(wait.waited_ns) * 1e-9, whom, name_of(op));
+  if (is_for_proxy(op)) return text;
+  return text + fmt::format(": the word at {} was {}, expected {} {}", where, wait.seen,
+                            symbol_of(static_cast<cmp>(wait.comparison)), wait.expected);
+}
+
+/// "PE 1 of the world, on host n2, reached by ..."
+std::string place_of(const heddle_team& team, int world_pe) {
+  auto& runtime = team.runtime();
+  if (auto* network = runtime.network())
+    return fmt::format("PE {} of the world, on host {}, {}", world_pe, network->host_name(world_pe),
+                       network->describe(world_pe));
+  return fmt::format("PE {} of the world, on host {}", world_pe,
+                     runtime.bootstrap().host_of(world_pe));
 }
 
 /// Of a PE into whose records this one cannot look.
 std::string where_is(const heddle_team& team, int pe) {
-  const int world_pe = team.world_pes()[static_cast<std::size_t>(pe)];
-  auto& runtime = team.runtime();
-  return fmt::format("; PE {} is PE {} of the world, on host {}{}", pe, world_pe,
-                     runtime.bootstrap().host_of(world_pe),
-                     runtime.network() ? ", " + runtime.network()->describe(world_pe) : "");
+  return fmt::format("; PE {} is {}", pe,
+                     place_of(team, team.world_pes()[static_cast<std::size_t>(pe)]));
+}
+
+/// Those whose acknowledgement this PE's quiet lacks: a few are enough to look at.
+std::string whom_quiet_awaits(const heddle_team& team, const wait_record& wait) {
+  constexpr std::size_t most = 4;
+  auto* network = team.runtime().network();
+  if (static_cast<operation>(wait.operation) != operation::quiet || !network) return "";
+  const auto awaited = network->awaited();
+  std::string text;
+  for (std::size_t i = 0; i < std::min(awaited.size(), most); ++i)
+    text += fmt::format("; not acknowledged by {}", place_of(team, awaited[i]));
+  if (awaited.size() > most) text += fmt::format("; nor by {} more", awaited.size() - most);
+  return text;
 }
 
 /// Follows who waits for whom, from `pe` on, to the PE that waits for nobody.
@@ -125,6 +153,7 @@ error timed_out(const heddle_team& team, abort_code code) {
   wait_record wait;
   if (read_record(team.host_ref().control(team.my_pe())->failure, wait))
     return {HEDDLE_ERROR_TIMEOUT, describe(team, team.my_pe(), wait) +
+                                      whom_quiet_awaits(team, wait) +
                                       follow_waits(team, wait.peer) + std::string(advice)};
   auto text = fmt::format("team {} was aborted: a wait of PE {} passed the deadline", team.name(),
                           code.reporter);

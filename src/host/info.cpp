@@ -120,22 +120,24 @@ ordered_json rdma_ports() {
   return result;
 }
 
+/// How this PE reaches `pe`, and why so.
+std::pair<std::string, std::string> path_to(heddle_runtime& runtime, int pe) {
+  if (pe == runtime.my_pe()) return {"self", "this PE"};
+  if (runtime.heap().slot_of(pe) >= 0)
+    return {"mapped", "the same host: its heap is in this process's arena"};
+  const auto why = runtime.heap().memory().why_not_mapped(pe);
+  if (auto* network = runtime.network())
+    return {"network",
+            fmt::format("{} on host {}: {}", network->describe(pe), network->host_name(pe), why)};
+  return {"none", fmt::format("{} ({}), and there is no network: {}", why,
+                              runtime.bootstrap().host_of(pe), runtime.why_no_network())};
+}
+
 ordered_json peers(heddle_runtime& runtime) {
   auto result = ordered_json::array();
-  const auto& bootstrap = runtime.bootstrap();
   for (int pe = 0; pe < runtime.n_pes(); ++pe) {
-    const bool mapped = runtime.heap().slot_of(pe) >= 0;
-    const bool self = pe == runtime.my_pe();
-    result.push_back(
-        {{"pe", pe},
-         {"path", self     ? "self"
-                  : mapped ? "mapped"
-                           : "none"},
-         {"reason", self     ? std::string("this PE")
-                    : mapped ? "the same host: its heap is in this process's arena"
-                             : fmt::format("{} ({}), and there is no network transport yet",
-                                           runtime.heap().memory().why_not_mapped(pe),
-                                           bootstrap.host_of(pe))}});
+    const auto [path, reason] = path_to(runtime, pe);
+    result.push_back({{"pe", pe}, {"path", path}, {"reason", reason}});
   }
   return result;
 }

@@ -24,6 +24,28 @@ struct proposal {
   std::string reason;
 };
 
+/// What all PEs are told of one's proposal.
+struct told_proposal {
+  std::string kind;
+  std::string reason;
+  std::string wish;  ///< the variable by which the PE asked for a network
+};
+
+/// A job that asked for a network is not to go on without.
+std::string wish_of(const environment& settings) {
+  if (settings.transport != "auto") return "HEDDLE_TRANSPORT=" + settings.transport;
+  if (!settings.fabric_provider.empty())
+    return "HEDDLE_FABRIC_PROVIDER=" + settings.fabric_provider;
+  return settings.p2p_disable ? "HEDDLE_P2P_DISABLE=1" : "";
+}
+
+/// Why this PE does not try that kind; empty if it does.
+std::string not_wanted(const std::string& kind, const environment& settings) {
+  if (settings.transport != "auto" && settings.transport != kind)
+    return "HEDDLE_TRANSPORT=" + settings.transport;
+  return kind == "verbs" && settings.ib_disable ? "HEDDLE_IB_DISABLE=1" : "";
+}
+
 bool all_on_one_host(const bootstrap& bootstrap) {
   for (int pe = 0; pe < bootstrap.size(); ++pe)
     if (bootstrap.host_of(pe) != bootstrap.host_of(0)) return false;
@@ -52,6 +74,8 @@ verbs_options verbs_settings(const environment& settings, const bootstrap& boots
 proposal open(const std::string& kind, const environment& settings, const bootstrap& bootstrap,
               const std::string& near) {
   proposal made;
+  made.reason = not_wanted(kind, settings);
+  if (!made.reason.empty()) return made;
   try {
     if (kind == "verbs")
       made.network = make_verbs_transport(verbs_settings(settings, bootstrap, near));
@@ -73,39 +97,56 @@ proposal open(const std::string& kind, const environment& settings, const bootst
   return made;
 }
 
-std::vector<std::string> tell_all(const std::string& mine, bootstrap& bootstrap, deadline until) {
-  std::vector<std::string> all;
-  for (const auto& bytes :
-       bootstrap.all_gather(std::as_bytes(std::span(mine.data(), mine.size())), until))
-    all.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+std::vector<told_proposal> tell_all(const proposal& mine, const environment& settings,
+                                    bootstrap& bootstrap, deadline until) {
+  byte_writer told;
+  told.text(mine.kind).text(mine.reason).text(wish_of(settings));
+  std::vector<told_proposal> all;
+  for (const auto& bytes : bootstrap.all_gather(told.bytes(), until)) {
+    byte_reader reader(bytes);
+    auto& each = all.emplace_back();
+    each.kind = reader.text();
+    each.reason = reader.text();
+    each.wish = reader.text();
+  }
   return all;
+}
+
+/// Why not all PEs have the same of a kind: the same text on each.
+std::string why_not_common(const std::string& kind, const std::vector<told_proposal>& all) {
+  const auto number = [&](auto found) { return found - all.begin(); };
+  const auto none =
+      std::find_if(all.begin(), all.end(), [](auto& each) { return each.kind.empty(); });
+  if (none != all.end())
+    return fmt::format("of {}, PE {} has none: {}", kind, number(none), none->reason);
+  const auto other =
+      std::find_if(all.begin(), all.end(), [&](auto& each) { return each.kind != all[0].kind; });
+  return fmt::format(
+      "of {}, PE {} has {} and PE 0 {}: choose one that all have with HEDDLE_TRANSPORT or "
+      "HEDDLE_FABRIC_PROVIDER",
+      kind, number(other), other->kind, all[0].kind);
 }
 
 }  // namespace
 
 network_choice choose_network(const environment& settings, bootstrap& bootstrap,
                               const std::string& near, deadline until) {
-  std::vector<std::string> kinds;
-  if (settings.transport != "libfabric" && !settings.ib_disable) kinds.emplace_back("verbs");
-  if (settings.transport != "verbs") kinds.emplace_back("libfabric");
   std::string reason;
-  for (const auto& kind : kinds) {
+  std::string wish;
+  // Every PE takes part in each round, whatever its own settings.
+  for (const std::string kind : {"verbs", "libfabric"}) {
     auto mine = open(kind, settings, bootstrap, near);
-    const auto all = tell_all(mine.kind, bootstrap, until);
-    const auto other =
-        std::find_if(all.begin(), all.end(), [&](const auto& each) { return each != all[0]; });
-    if (other == all.end() && !all[0].empty()) return {std::move(mine.network), ""};
-    const auto name = [](const std::string& each) { return each.empty() ? "nothing" : each; };
-    if (!reason.empty()) reason += "; ";
-    if (!mine.reason.empty())
-      reason += mine.reason;
-    else
-      reason += fmt::format(
-          "of {}, PE {} has {} and PE 0 {}: choose one that all have with HEDDLE_TRANSPORT or "
-          "HEDDLE_FABRIC_PROVIDER",
-          kind, other - all.begin(), name(*other), name(all[0]));
+    const auto all = tell_all(mine, settings, bootstrap, until);
+    const bool common = std::all_of(all.begin(), all.end(), [&](const auto& each) {
+      return !each.kind.empty() && each.kind == all[0].kind;
+    });
+    if (common) return {std::move(mine.network), "", ""};
+    reason += (reason.empty() ? "" : "; ") + why_not_common(kind, all);
+    const auto asks =
+        std::find_if(all.begin(), all.end(), [](const auto& each) { return !each.wish.empty(); });
+    if (asks != all.end()) wish = fmt::format("PE {} has {}", asks - all.begin(), asks->wish);
   }
-  return {nullptr, reason};
+  return {nullptr, reason, wish};
 }
 
 }  // namespace heddle

@@ -13,12 +13,13 @@ namespace heddle {
 
 struct network_choice {
   std::unique_ptr<transport> network;  ///< null if there is none that all PEs have
-  std::string reason;                  ///< why there is none
+  std::string reason;                  ///< why there is none: the same text on all PEs
+  std::string wish;                    ///< who asked for one, and how; "" if nobody did
 };
 
 /// The network that all PEs of the job use, the same kind on each: verbs where every PE has a
-/// device that works, else libfabric. Collective. `near`: PCI address of this PE's GPU; "" if it
-/// has none.
+/// device that works, else libfabric. Collective, also between PEs whose settings differ. `near`:
+/// PCI address of this PE's GPU; "" if it has none.
 network_choice choose_network(const environment& settings, bootstrap& bootstrap,
                               const std::string& near, deadline until);
 

@@ -3,9 +3,13 @@
 
 #include "host/pe_network.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <cstring>
 
+#include "bootstrap/byte_stream.hpp"
 #include "bootstrap/keyed_hash.hpp"
 #include "host/network_choice.hpp"
 #include "host/word_kernels.hpp"
@@ -38,6 +42,12 @@ std::uint8_t reach_of(const symmetric_heap& heap, const bootstrap& bootstrap) {
       reach &= static_cast<std::uint8_t>(~maps_its_host);
   }
   return reach;
+}
+
+std::string own_host_name() {
+  std::array<char, 256> name{};
+  ::gethostname(name.data(), name.size() - 1);
+  return name.data();
 }
 
 }  // namespace
@@ -84,15 +94,30 @@ std::unique_ptr<pe_network> pe_network::join(const parts& parts, failure_callbac
     common &= std::to_integer<std::uint8_t>(theirs.at(0));
   if (common & maps_all) return nullptr;
   auto choice = choose_network(parts.settings, bootstrap, "", until);
+  if (!choice.network && !choice.wish.empty())
+    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                "{}, and there is no network that all PEs of the job have: {}", choice.wish,
+                choice.reason);
   if (!choice.network) {
     reason = choice.reason;
     return nullptr;
   }
-  choice.network->set_addresses(bootstrap.all_gather(choice.network->address(), until));
+  byte_writer told;
+  told.text(own_host_name()).block(choice.network->address());
+  std::vector<std::string> host_names;
+  std::vector<transport::bytes> addresses;
+  for (const auto& each : bootstrap.all_gather(told.bytes(), until)) {
+    byte_reader reader(each);
+    host_names.push_back(reader.text());
+    const auto address = reader.block();
+    addresses.emplace_back(address.begin(), address.end());
+  }
+  choice.network->set_addresses(std::move(addresses));
   log::info(log::subsystem::transport, "PEs whose memory is not mapped are reached by {}",
             choice.network->about().name);
   std::unique_ptr<pe_network> joined(
       new pe_network(parts, std::move(choice.network), std::move(on_failure)));
+  joined->host_names_ = std::move(host_names);
   joined->hosts_are_mapped_ = (common & maps_its_host) != 0;
   bootstrap.barrier(until);  // nobody is sent anything before its memory is known here
   return joined;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bootstrap/bootstrap.hpp"
 #include "host/pe_device.hpp"
@@ -29,11 +30,12 @@ class pe_network {
     std::size_t internal_bytes;
     std::size_t control_bytes;
   };
-  /// A PE that the network has lost, or -1 for the network itself. Called on any thread that waits.
+  /// A PE that the network has lost, or -1 for the network itself; this PE's number for what its
+  /// own kernels have asked for and nobody can do. Called on any thread that waits.
   using failure_callback = std::function<void(int pe, const std::string& reason)>;
 
   /// Collective. Null if memory reaches all PEs of the job from each, or, with `reason`, if there
-  /// is no network.
+  /// is no network: throws HEDDLE_ERROR_NOT_SUPPORTED, on all PEs, if one of them asked for it.
   static std::unique_ptr<pe_network> join(const parts& parts, failure_callback on_failure,
                                           deadline until, std::string& reason);
 
@@ -53,6 +55,12 @@ class pe_network {
   void drop(int pe) { proxy_->drop_peer(pe); }
   /// "reached by libfabric net (eth0) at 10.0.0.2:5012"
   [[nodiscard]] std::string describe(int pe) { return proxy_->describe(pe); }
+  /// As `pe`'s host calls itself.
+  [[nodiscard]] const std::string& host_name(int pe) const {
+    return host_names_[static_cast<std::size_t>(pe)];
+  }
+  /// The PEs whose acknowledgement a quiet lacks.
+  [[nodiscard]] std::vector<int> awaited() { return proxy_->awaited(); }
   [[nodiscard]] const transport::traits& about() const { return proxy_->about(); }
   /// Whether the PEs of each host of the job map each other.
   [[nodiscard]] bool hosts_are_mapped() const { return hosts_are_mapped_; }
@@ -65,6 +73,7 @@ class pe_network {
   std::unique_ptr<device_port> device_port_;
   std::vector<symmetric_heap*> heaps_;
   std::unique_ptr<proxy> proxy_;
+  std::vector<std::string> host_names_;
   bool hosts_are_mapped_ = false;
   std::shared_ptr<void> device_ref_;  ///< where kernels cannot read the host's memory quickly
 };

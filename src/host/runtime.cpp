@@ -272,6 +272,12 @@ void heddle_runtime::network_failed(int pe, const std::string& reason) {
   const int culprit = pe < 0 ? my_pe() : pe;
   heddle::log::warn(heddle::log::subsystem::transport, "PE {}: {}", culprit, reason);
   std::lock_guard lock(mutex_);
+  if (pe == my_pe()) {
+    for (const auto& team : teams_)
+      if (team->host_ref().has_remote())
+        team->abort({heddle::abort_reason::user, -1, team->my_pe()}, reason);
+    return;
+  }
   lost_.emplace(culprit, reason);
   for (const auto& team : teams_)
     if (const int index = team->index_of(culprit); index >= 0)
@@ -299,6 +305,7 @@ void heddle_runtime::leave_in_order() {
     if (whole) {
       const auto& world = world_->host_ref();
       for (int i = 0; i < world.n_contexts(); ++i) world.context(i).quiet();
+      world_->check();
       bootstrap_->barrier(wait_deadline());
     }
   } catch (const std::exception& failure) {

@@ -45,9 +45,15 @@ for ((rank = 0; rank < WORLD_SIZE; rank++)); do
 done
 set +m
 
-status=0
+status=0 line=
 while [ ${#running[@]} -gt 0 ]; do
-  if read -r -t 1 -u $reports rank code; then
+  # Its time may end in the middle of a line.
+  IFS= read -r -t 1 -u $reports part
+  complete=$?
+  line+=$part
+  if [ $complete = 0 ]; then
+    read -r rank code <<<"$line"
+    line=
     unset "running[$rank]"
     [ $status != 0 ] || status=$code
   elif [ $SECONDS -ge "$limit" ]; then

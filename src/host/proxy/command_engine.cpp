@@ -135,11 +135,11 @@ bool command_engine::check_place(const active_command& command, symmetric_place 
                                  std::size_t bytes) {
   if (bytes == 0 || memory_.resolve(place, bytes)) return true;
   on_failure_(
-      command.what.pe,
-      fmt::format("a kernel of this PE named {} bytes at offset {:#x} of {} of PE {}, which "
+      options_.my_pe,
+      fmt::format("a kernel of PE {} named {} bytes at offset {:#x} of {} of PE {}, which "
                   "are not symmetric memory; see the addresses it passes to put, get, "
                   "signals and atomics",
-                  bytes, offset_of(place), region_of(place) == 0 ? "the heap" : "the host's heap",
+                  options_.my_pe, bytes, offset_of(place), region_of(place) == 0 ? "the heap" : "the host's heap",
                   command.what.pe));
   return false;
 }

@@ -88,6 +88,8 @@ class command_engine final : transport::listener {
   void drop_peer(int pe);
   /// What this PE's proxy knows of `pe`: for messages.
   [[nodiscard]] std::string describe(int pe) const;
+  /// The PEs whose acknowledgement a quiet lacks, in order.
+  [[nodiscard]] std::vector<int> awaited() const;
 
  private:
   struct peer_state {

@@ -152,6 +152,11 @@ void proxy::drop_peer(int pe) {
   engine_.drop_peer(pe);
 }
 
+std::vector<int> proxy::awaited() {
+  std::lock_guard lock(driving_);
+  return engine_.awaited();
+}
+
 std::string proxy::describe(int pe) {
   std::lock_guard lock(driving_);
   return engine_.describe(pe);

@@ -61,6 +61,7 @@ class proxy {
   void conceal(int region, std::uint64_t offset);
   void drop_peer(int pe);
   [[nodiscard]] std::string describe(int pe);
+  [[nodiscard]] std::vector<int> awaited();
 
  private:
   struct queue_memory {

@@ -5,6 +5,7 @@
 // reaches this PE's address can send: nothing in a frame is believed before it was checked.
 
 #include <algorithm>
+#include <set>
 
 #include "host/proxy/command_engine.hpp"
 #include "support/log.hpp"
@@ -281,6 +282,21 @@ std::string command_engine::describe(int pe) const {
     frames += peer->lanes[static_cast<std::size_t>(i)].frames_in_flight();
   return fmt::format("reached by {} at {}{}", about_.name, network_.describe(pe),
                      frames > 0 ? fmt::format(", {} messages to it not acknowledged", frames) : "");
+}
+
+std::vector<int> command_engine::awaited() const {
+  std::set<int> late;
+  for (const auto& lane : dirty_) late.insert(lane.begin(), lane.end());
+  // What is not posted yet may wait for an answer of theirs.
+  const auto is_silent = [&](const peer_state& peer) {
+    return std::any_of(peer.lanes.get(), peer.lanes.get() + options_.lanes,
+                       [](const lane_state& lane) { return lane.frames_in_flight() > 0; });
+  };
+  for (int pe = 0; late.empty() && pe < options_.n_pes; ++pe)
+    if (const auto& peer = peers_[static_cast<std::size_t>(pe)]; peer && is_silent(*peer))
+      late.insert(pe);
+  std::erase_if(late, [&](int pe) { return peers_[static_cast<std::size_t>(pe)]->is_lost; });
+  return {late.begin(), late.end()};
 }
 
 }  // namespace heddle

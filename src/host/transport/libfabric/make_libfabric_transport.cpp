@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
+#include <set>
+
 #include "host/transport/libfabric/fabric_transport.hpp"
 #include "host/transport/libfabric/provider_choice.hpp"
 #include "support/log.hpp"
@@ -31,6 +33,17 @@ std::unique_ptr<transport> make_libfabric_transport(const libfabric_options& opt
     } catch (const error& refused) {
       one.reason = refused.what();
     }
+  }
+  if (!options.provider.empty()) {
+    std::set<std::string> names;
+    for (const auto& one : candidates) names.insert(one.provider);
+    std::erase_if(candidates, [&](const auto& one) {
+      return !libfabric::is_named(one.provider, options.provider);
+    });
+    if (candidates.empty())
+      throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                  "asked for libfabric's provider {}, which is not there; there are: {}",
+                  options.provider, fmt::join(names, ", "));
   }
   throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
               "asked for a network of libfabric{}{}; none of what there is does:{}",

@@ -61,11 +61,6 @@ bool is_link_local(const fi_info& info) {
   return IN6_IS_ADDR_LINKLOCAL(&static_cast<const sockaddr_in6*>(info.src_addr)->sin6_addr);
 }
 
-bool is_named(std::string_view provider, std::string_view wanted) {
-  return provider == wanted ||
-         (provider.starts_with(wanted) && provider[wanted.size()] == ';' && !wanted.empty());
-}
-
 class judge {
  public:
   explicit judge(const provider_wish& wish) : wish_(wish) {
@@ -133,6 +128,11 @@ bool same_place(const provider_candidate& a, const provider_candidate& b) {
 }
 
 }  // namespace
+
+bool is_named(std::string_view provider, std::string_view wanted) {
+  return provider == wanted ||
+         (provider.starts_with(wanted) && provider[wanted.size()] == ';' && !wanted.empty());
+}
 
 std::optional<transport::message_order> promised_order(const fi_info& info) {
   constexpr std::size_t immediate_bytes = 4;

@@ -43,6 +43,9 @@ struct provider_candidate {
 std::vector<provider_candidate> rank_providers(std::span<const fi_info* const> offered,
                                                const provider_wish& wish);
 
+/// Whether `wanted`, as HEDDLE_FABRIC_PROVIDER gives it, is that provider.
+bool is_named(std::string_view provider, std::string_view wanted);
+
 /// One line for each of them.
 std::string describe(std::span<const provider_candidate> candidates);
 
