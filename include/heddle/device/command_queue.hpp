@@ -122,8 +122,7 @@ struct command_queue_ref {
     for (size_t done = 0, slot = 1; what.flags & command::has_payload && done < what.bytes;
          done += cache_line, ++slot) {
       const size_t n = what.bytes - done < cache_line ? what.bytes - done : cache_line;
-      auto* to = reinterpret_cast<byte*>(&ring[(at + slot) % slots]);
-      for (size_t i = 0; i < n; ++i) to[i] = from[done + i];
+      memcpy(&ring[(at + slot) % slots], from + done, n);
     }
     command& slot = ring[at % slots];
     slot.kind = what.kind;

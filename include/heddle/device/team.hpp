@@ -237,7 +237,7 @@ class team_ref {
 
   // Through the proxy: team_remote.hpp.
   static constexpr uint64_t not_posted = ~uint64_t{0};
-  HEDDLE_APART HEDDLE_FN uint64_t post(command what, const void* payload) const;
+  HEDDLE_APART HEDDLE_FN uint64_t post(command& what, const void* payload) const;
   HEDDLE_APART HEDDLE_FN bool await_reply(uint64_t posted, operation op, int pe,
                                           uint64_t* value = nullptr) const;
   HEDDLE_APART HEDDLE_FN void remote_put(const void* dst, const void* src, size_t bytes, int pe,

@@ -15,7 +15,7 @@ HEDDLE_FN inline void team_ref::help() const {
 }
 
 /// Its index in the queue; not_posted if the team was aborted.
-HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post(command what, const void* payload) const {
+HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post(command& what, const void* payload) const {
   const command_queue_ref& queue = proxy_->queues[context_];
   const size_t carried = what.flags & command::has_payload ? what.bytes : 0;
   uint64_t at = queue.try_take(carried);
