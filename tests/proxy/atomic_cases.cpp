@@ -14,7 +14,10 @@ void each_atomic(test_pe& self) {
   if (self.pe != 0) return;
   const auto& team = self.team;
   auto* word = self.user<T>(64);
-  const auto now = [&] { return team.atomic_fetch(word, 1); };
+  const auto now = [&] {
+    team.fence();
+    return team.atomic_fetch(word, 1);
+  };
   const T high = static_cast<T>(T{1} << (sizeof(T) * 8 - 1));
   team.atomic_set(word, T{5}, 1);
   expect(now() == 5, "set");

@@ -20,7 +20,9 @@ constexpr std::uint64_t job = 42;
 
 class waiter final : public command_engine::producer {
  public:
-  void reply(std::uint64_t index, std::uint64_t value) override { replies.push_back({index, value}); }
+  void reply(std::uint64_t index, std::uint64_t value) override {
+    replies.push_back({index, value});
+  }
   [[nodiscard]] bool gave_up(std::uint64_t /*index*/) const override { return false; }
   std::vector<std::pair<std::uint64_t, std::uint64_t>> replies;
 };
@@ -205,9 +207,7 @@ TEST_CASE("a reply counts from whom it was asked, once, and no further than was 
   reply.kind = record_kind::data_reply;
   reply.field[0] = iget.operation;
   reply.field[2] = 8;
-  SUBCASE("from another PE") {
-    f.network.arrives(frame_maker(job, 2, 1).add(reply, data).bytes());
-  }
+  SUBCASE("from another PE") { f.network.arrives(frame_maker(job, 2, 1).add(reply, data).bytes()); }
   SUBCASE("elements that are not its own") {
     reply.field[1] = 1;
     f.network.arrives(frame_maker(job, 1, 1).add(reply, data).bytes());
@@ -228,7 +228,7 @@ TEST_CASE("a reply counts from whom it was asked, once, and no further than was 
 
 /// Bytes near what a peer sends: numbers that are small, at an edge, or anything.
 std::uint64_t some_number(std::mt19937_64& random) {
-  constexpr std::uint64_t edges[] = {0,    1,    7,          8,         4088,      4095,
+  constexpr std::uint64_t edges[] = {0,    1,    7,          8,          4088,       4095,
                                      4096, 4097, 0xffffffff, 1ull << 48, 1ull << 56, 1ull << 63};
   switch (random() % 4) {
     case 0:

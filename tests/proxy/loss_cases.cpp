@@ -20,11 +20,8 @@ using clock = std::chrono::steady_clock;
 void one_dies(const char* what, const std::function<void(test_pe&, int)>& use) {
   constexpr int dead = 2;
   constexpr double timeout = 2;
-  proxy_job job({.n_pes = 3,
-                 .contexts = 2,
-                 .timeout = timeout,
-                 .network_timeout = 1,
-                 .meets_at_end = false});
+  proxy_job job(
+      {.n_pes = 3, .contexts = 2, .timeout = timeout, .network_timeout = 1, .meets_at_end = false});
   std::atomic<int> is_used{0}, has_ended{0};
   job.run([&](test_pe& self) {
     // All have dealt with each other: connections are there.
@@ -32,7 +29,8 @@ void one_dies(const char* what, const std::function<void(test_pe&, int)>& use) {
     self.team.context(1).quiet();
     self.barrier();
     if (self.pe == dead) {
-      while (is_used < 2) self.team.test(one, self.user<std::uint64_t>(8), cmp::ne, std::uint64_t{0});
+      while (is_used < 2)
+        self.team.test(one, self.user<std::uint64_t>(8), cmp::ne, std::uint64_t{0});
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       job.kill(dead);
       return;
@@ -49,8 +47,9 @@ void one_dies(const char* what, const std::function<void(test_pe&, int)>& use) {
     const auto& control = *reinterpret_cast<const team_control*>(
         job.user(self.pe) - proxy_job::user_offset + proxy_job::control_offset);
     const auto code = abort_code::from_word(load(&control.abort_word, acquire));
-    const bool named = code.culprit == dead ||
-                       std::any_of(told.begin(), told.end(), [&](auto& each) { return each.pe == dead; });
+    const bool named =
+        code.culprit == dead ||
+        std::any_of(told.begin(), told.end(), [&](auto& each) { return each.pe == dead; });
     expect(named || code.culprit == -1 || code.reporter != self.pe,
            fmt::format("{}: PE {} blames PE {} (reason {})", what, self.pe, code.culprit,
                        static_cast<int>(code.reason)));

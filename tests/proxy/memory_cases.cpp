@@ -47,8 +47,8 @@ TEST_CASE("a place that is concealed and exposed again has another key, and is r
       fill(source, round * 10 + static_cast<std::uint64_t>(self.pe));
       // All contexts ask where the piece is, at the same time.
       for (int c = 0; c < 3; ++c)
-        self.team.context(c).put_nbi(one, self.user(piece) + c * 80'000,
-                                     source.data() + c * 80'000, 80'000, self.right());
+        self.team.context(c).put_nbi(one, self.user(piece) + c * 80'000, source.data() + c * 80'000,
+                                     80'000, self.right());
       for (int c = 0; c < 3; ++c) self.team.context(c).quiet();
       self.barrier();
       expect_filled({self.user(piece), 3 * 80'000},

@@ -92,8 +92,7 @@ transport::bytes memory_transport::expose(int region, std::uint64_t offset, void
 
 void memory_transport::conceal(int region, std::uint64_t offset) noexcept {
   const std::unique_lock lock(self_.memory_guard);
-  if (self_.exposed.erase({region, offset}) == 0)
-    all_.complain("conceal of what was not exposed");
+  if (self_.exposed.erase({region, offset}) == 0) all_.complain("conceal of what was not exposed");
 }
 
 void memory_transport::add_remote(int pe, int region, std::uint64_t offset, std::size_t size,
@@ -193,8 +192,7 @@ bool memory_transport::post_atomic(int lane, network_atomic op, const remote_pla
 }
 
 std::span<std::byte> memory_transport::begin_message(int /*lane*/, int pe) {
-  if (refuses() ||
-      all_.endpoints_[static_cast<std::size_t>(pe)]->waiting.load() > most_messages)
+  if (refuses() || all_.endpoints_[static_cast<std::size_t>(pe)]->waiting.load() > most_messages)
     return {};
   auto place = std::make_unique<std::byte[]>(about().most_message_bytes);
   auto* start = place.get();
@@ -251,8 +249,7 @@ bool memory_transport::perform(item& what) {
   {
     const std::shared_lock lock(peer.memory_guard);
     if (!peer.is_there) return false;
-    std::byte* at =
-        what.what == item::kind::message ? nullptr : address_of(what.place, what.size);
+    std::byte* at = what.what == item::kind::message ? nullptr : address_of(what.place, what.size);
     if (at && what.what == item::kind::write) {
       std::memcpy(at, what.from ? what.from : what.data.data(), what.size);
     } else if (at && what.what == item::kind::read) {
@@ -315,8 +312,8 @@ bool memory_transport::progress(listener& listener) {
       --n_outgoing_;
     }
     for (auto n = most(out->loose.size()); n > 0 && gone < 0; --n) {
-      const auto which = out->loose.begin() + static_cast<std::ptrdiff_t>(
-                                                  random_() % out->loose.size());
+      const auto which =
+          out->loose.begin() + static_cast<std::ptrdiff_t>(random_() % out->loose.size());
       if (!perform(*which)) {
         gone = which->place.pe;
         break;

@@ -4,6 +4,7 @@
 #include "networks.hpp"
 
 #include "host/transport/libfabric/libfabric_transport.hpp"
+#include "transport/unruly_transport.hpp"
 
 namespace heddle::testing {
 
@@ -19,60 +20,82 @@ made_network with_addresses(made_network made) {
 }
 
 network memory(const std::string& name, const memory_network_options& options) {
-  return {.name = "memory_" + name, .make = [=](int n_pes, double /*timeout*/, std::uint64_t seed) {
-            auto with_seed = options;
-            with_seed.seed = seed;
-            with_seed.traits.name = "memory " + name;
-            made_network made;
-            made.memory = std::make_shared<memory_network>(n_pes, with_seed);
-            for (int pe = 0; pe < n_pes; ++pe) made.transports.push_back(made.memory->make(pe));
-            return with_addresses(std::move(made));
-          },
+  return {.name = "memory_" + name,
+          .make =
+              [=](int n_pes, double /*timeout*/, std::uint64_t seed) {
+                auto with_seed = options;
+                with_seed.seed = seed;
+                with_seed.traits.name = "memory " + name;
+                made_network made;
+                made.memory = std::make_shared<memory_network>(n_pes, with_seed);
+                for (int pe = 0; pe < n_pes; ++pe) made.transports.push_back(made.memory->make(pe));
+                return with_addresses(std::move(made));
+              },
           .gives_events = options.gives_events};
 }
 
 network fabric(const std::string& name, const std::string& provider,
                std::optional<message_order> order = {}, bool gives_events = true) {
-  return {.name = name, .make = [=](int n_pes, double timeout, std::uint64_t /*seed*/) {
-            made_network made;
-            for (int pe = 0; pe < n_pes; ++pe)
-              made.transports.push_back(
-                  make_libfabric_transport({.provider = provider,
-                                            .interfaces = {},
-                                            .one_host = true,
-                                            .timeout = std::chrono::duration<double>(timeout),
-                                            .order = order}));
-            return with_addresses(std::move(made));
-          },
+  return {.name = name,
+          .make =
+              [=](int n_pes, double timeout, std::uint64_t /*seed*/) {
+                made_network made;
+                for (int pe = 0; pe < n_pes; ++pe)
+                  made.transports.push_back(
+                      make_libfabric_transport({.provider = provider,
+                                                .interfaces = {},
+                                                .one_host = true,
+                                                .timeout = std::chrono::duration<double>(timeout),
+                                                .order = order}));
+                return with_addresses(std::move(made));
+              },
           .gives_events = gives_events};
+}
+
+/// The same, that refuses, delays and reorders what it may.
+network unruly(network inner) {
+  return {.name = "unruly_" + inner.name,
+          .make =
+              [inner](int n_pes, double timeout, std::uint64_t seed) {
+                auto made = inner.make(n_pes, timeout, seed);
+                for (auto& each : made.transports)
+                  each = std::make_unique<conformance::unruly_transport>(std::move(each), ++seed);
+                return made;
+              },
+          .gives_events = inner.gives_events};
 }
 
 }  // namespace
 
 const std::vector<network>& networks() {
-  static const std::vector<network> all = {
-      memory("after_writes",
-             {.traits = {.name = {}, .order = message_order::after_writes}, .completes_early = true}),
-      memory("after_completions", {.traits = {.name = {}, .order = message_order::after_completions}}),
-      memory("counted", {.traits = {.name = {}, .order = message_order::counted}, .completes_early = true}),
+  static const std::vector<network> plain = {
+      memory("after_writes", {.traits = {.name = {}, .order = message_order::after_writes},
+                              .completes_early = true}),
+      memory("after_completions",
+             {.traits = {.name = {}, .order = message_order::after_completions}}),
+      memory("counted",
+             {.traits = {.name = {}, .order = message_order::counted}, .completes_early = true}),
       // As InfiniBand: what is written is registered, pieces are pinned, and there are atomics.
-      memory("registered", {.traits = {.name = {}, .order = message_order::after_writes,
+      memory("registered", {.traits = {.name = {},
+                                       .order = message_order::after_writes,
                                        .completion_is_delivery = true,
                                        .needs_registered_local = true,
                                        .pins_memory = true,
                                        .has_atomics = true,
                                        .atomics_match_cpu = true}}),
-      // Refuses often, takes little at a time, and has atomics that are of no use.
-      memory("unruly", {.traits = {.name = {}, .order = message_order::counted,
-                                   .completion_is_delivery = true,
-                                   .needs_registered_local = true,
-                                   .has_atomics = true,
-                                   .most_message_bytes = 1021,
-                                   .most_transfer_bytes = 100'000,
-                                   .eager_bytes = 512},
-                        .refuses = 100}),
+      // Takes little at a time, if at all, and has atomics that are of no use.
+      memory("refusing", {.traits = {.name = {},
+                                     .order = message_order::counted,
+                                     .completion_is_delivery = true,
+                                     .needs_registered_local = true,
+                                     .has_atomics = true,
+                                     .most_message_bytes = 1021,
+                                     .most_transfer_bytes = 100'000,
+                                     .eager_bytes = 512},
+                          .refuses = 100}),
       // No descriptor to wait for, and every message carries as much as it can.
-      memory("polled", {.traits = {.name = {}, .order = message_order::after_completions,
+      memory("polled", {.traits = {.name = {},
+                                   .order = message_order::after_completions,
                                    .most_message_bytes = 128 << 10,
                                    .eager_bytes = 128 << 10},
                         .gives_events = false,
@@ -85,6 +108,11 @@ const std::vector<network>& networks() {
       fabric("udp_rxd", "udp;ofi_rxd"),
       fabric("shm", "shm"),
   };
+  static const std::vector<network> all = [] {
+    auto made = plain;
+    for (const auto& each : plain) made.push_back(unruly(each));
+    return made;
+  }();
   return all;
 }
 

@@ -44,12 +44,12 @@ void run_streams(const char* what, int n_pes, int n_streams, int n, const Send& 
           try {
             test_pe mine(job, self.pe);
             mine.random.seed(job.seed() * 31 + static_cast<std::uint64_t>(self.pe * 100 + s));
-            const stream here{.context = s % 3,
-                              .data = static_cast<std::size_t>(s) * area,
-                              .ready = (std::size_t{3} << 20) + static_cast<std::size_t>(s) * 256,
-                              .credit = (std::size_t{3} << 20) + 64 * 256 +
-                                        static_cast<std::size_t>(s) * 256,
-                              .sizes = 0};
+            const stream here{
+                .context = s % 3,
+                .data = static_cast<std::size_t>(s) * area,
+                .ready = (std::size_t{3} << 20) + static_cast<std::size_t>(s) * 256,
+                .credit = (std::size_t{3} << 20) + 64 * 256 + static_cast<std::size_t>(s) * 256,
+                .sizes = 0};
             const team_ref team = mine.team.context(here.context);
             std::vector<std::byte> source(area);
             // All PEs draw the same sizes for a stream.
@@ -142,8 +142,8 @@ TEST_CASE("a fence orders puts to one place: the last stays") {
       std::size_t least = area;
       for (int i = 0; i < depth; ++i) {
         const std::size_t size = some_size(self);
-        const std::uint64_t salt = static_cast<std::uint64_t>(round) * depth +
-                                   static_cast<std::uint64_t>(i) + 1;
+        const std::uint64_t salt =
+            static_cast<std::uint64_t>(round) * depth + static_cast<std::uint64_t>(i) + 1;
         fill({source[static_cast<std::size_t>(i)].data(), size}, salt);
         self.team.put_nbi(one, self.user(), source[static_cast<std::size_t>(i)].data(), size,
                           self.right());

@@ -51,9 +51,8 @@ TEST_CASE("arrived_writes counts writes that overtake each other, over every wra
       flying[which] = flying.back();
       flying.pop_back();
       ++landed;
-      const auto oldest = std::min_element(flying.begin(), flying.end(), [&](auto a, auto b) {
-        return a - first < b - first;
-      });
+      const auto oldest = std::min_element(flying.begin(), flying.end(),
+                                           [&](auto a, auto b) { return a - first < b - first; });
       REQUIRE(arrived.prefix() - first == (oldest == flying.end() ? sent : *oldest - first - 1));
     }
   }
@@ -183,9 +182,8 @@ TEST_CASE("frame_reader gives whole records, and says when there is less") {
 }
 
 TEST_CASE("the shape of a gather keeps its three numbers") {
-  for (const gather_shape shape :
-       {gather_shape{255, 65535, (std::uint64_t{1} << 40) - 1}, gather_shape{1, 0, 0},
-        gather_shape{8, 1, 3}}) {
+  for (const gather_shape shape : {gather_shape{255, 65535, (std::uint64_t{1} << 40) - 1},
+                                   gather_shape{1, 0, 0}, gather_shape{8, 1, 3}}) {
     const auto [unit, n, first] = gather_shape::unpack(shape.pack());
     CHECK(unit == shape.unit);
     CHECK(n == shape.n);

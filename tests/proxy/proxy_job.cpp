@@ -172,8 +172,7 @@ void proxy_job::run(const std::function<void(test_pe&)>& body) {
         } catch (const std::exception& failed) {
           const std::scoped_lock lock(guard);
           if (first.empty()) first = fmt::format("PE {}: {}", pe, failed.what());
-          for (int other = 0; other < n_pes(); ++other)
-            abort(other, {abort_reason::user, pe, pe});
+          for (int other = 0; other < n_pes(); ++other) abort(other, {abort_reason::user, pe, pe});
         }
       });
   }

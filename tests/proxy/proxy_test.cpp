@@ -80,11 +80,10 @@ struct fixture {
         .make_shared_memory = {},
         .make_device_memory = {},
         .regions = {{reinterpret_cast<const byte*>(heap.data()), heap.size()}, {nullptr, 0}},
-        .on_failure =
-            [this](int pe, const std::string& reason) {
-              const std::scoped_lock lock(guard);
-              failures.emplace_back(pe, reason);
-            }};
+        .on_failure = [this](int pe, const std::string& reason) {
+          const std::scoped_lock lock(guard);
+          failures.emplace_back(pe, reason);
+        }};
     tested = std::make_unique<proxy>(std::move(made), options);
     tested->add_memory(0, 0, heap.data(), heap.size());
     tested->expose(0, 0, heap.data(), heap.size());

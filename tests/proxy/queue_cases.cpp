@@ -31,10 +31,12 @@ TEST_CASE("of more commands than slots, from several threads, none is lost or ov
           // Payloads of every length, so that they wrap round the ring's end at every slot.
           std::uint64_t values[command_queue_ref::most_payload / 8];
           for (int i = 0; i < n;) {
-            const auto most = std::min<std::size_t>(std::size(values), static_cast<std::size_t>(n - i));
+            const auto most =
+                std::min<std::size_t>(std::size(values), static_cast<std::size_t>(n - i));
             const auto count = 1 + mine.below(most);
             for (std::size_t k = 0; k < count; ++k)
-              values[k] = static_cast<std::uint64_t>(t) << 32 | (static_cast<std::uint64_t>(i) + k + 1);
+              values[k] =
+                  static_cast<std::uint64_t>(t) << 32 | (static_cast<std::uint64_t>(i) + k + 1);
             mine.team.put_nbi(one, words + i, values, count, mine.right());
             mine.team.update_signal(one, mine.user<std::uint64_t>(0), 1, signal_op::add,
                                     mine.right());
@@ -64,8 +66,8 @@ TEST_CASE("contexts keep to themselves") {
     for (int round = 1; round <= rounds(50); ++round)
       for (int c = 0; c < 4; ++c)
         for (int pe = 0; pe < self.n_pes; ++pe)
-          self.team.context(c).atomic_add(self.user<std::uint64_t>(static_cast<std::size_t>(c) * 64),
-                                          std::uint64_t{1}, pe);
+          self.team.context(c).atomic_add(
+              self.user<std::uint64_t>(static_cast<std::size_t>(c) * 64), std::uint64_t{1}, pe);
     for (int c = 0; c < 4; ++c) self.team.context(c).quiet();
     self.barrier();
     for (int c = 0; c < 4; ++c)

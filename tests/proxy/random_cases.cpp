@@ -30,8 +30,8 @@ class writer {
   void step() {
     const int pe = static_cast<int>(self_.below(static_cast<std::size_t>(self_.n_pes)));
     constexpr std::size_t most[] = {8, 100, 700, 5000, 60'000};
-    const std::size_t size = 1 + self_.below(most[self_.below(100) < 92 ? self_.below(3)
-                                                                       : self_.below(5)]);
+    const std::size_t size =
+        1 + self_.below(most[self_.below(100) < 92 ? self_.below(3) : self_.below(5)]);
     const std::size_t at = self_.below(range - size);
     const std::size_t from = self_.below(range - size);
     switch (self_.below(12)) {

@@ -41,10 +41,10 @@ class scripted_transport final : public transport {
   explicit scripted_transport(const traits& traits) : traits_(traits) {}
 
   std::vector<message> sent;
-  std::set<int> no_room;                 ///< peers to whom no message can be begun
-  std::deque<std::uint64_t> writes;      ///< their tokens
+  std::set<int> no_room;             ///< peers to whom no message can be begun
+  std::deque<std::uint64_t> writes;  ///< their tokens
   std::deque<std::uint64_t> reads;
-  std::function<void()> when_post;       ///< in post_write
+  std::function<void()> when_post;  ///< in post_write
   std::deque<std::function<void(listener&)>> events;
 
   [[nodiscard]] const traits& about() const override { return traits_; }

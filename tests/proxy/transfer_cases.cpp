@@ -18,8 +18,8 @@ constexpr std::size_t mib = std::size_t{1} << 20;
 
 /// Around everything at which an engine does something else.
 std::vector<std::size_t> sizes(std::size_t eager) {
-  std::vector<std::size_t> all = {0,  1,  2,  3,   4,   5,   7,   8,    9,    15,
-                                  63, 64, 65, 511, 512, 513, 999, 1000, 4095, 4096, 4097};
+  std::vector<std::size_t> all = {0,  1,  2,   3,   4,   5,   7,    8,    9,    15,  63,
+                                  64, 65, 511, 512, 513, 999, 1000, 4095, 4096, 4097};
   for (const std::size_t edge : {eager, staging_pool::chunk_bytes, 4 * staging_pool::chunk_bytes})
     for (const std::size_t size : {edge - 1, edge, edge + 1, edge + 13}) all.push_back(size);
   return all;
@@ -142,8 +142,8 @@ void strided(test_pe& self, std::size_t there, std::size_t here, std::size_t n) 
     fill(std::as_writable_bytes(std::span(&made, 1)), i * 4 + static_cast<std::uint64_t>(pe));
     return made;
   };
-  const auto what = fmt::format("{} elements of {} bytes, {} apart there and {} here", n, sizeof(T),
-                                there, here);
+  const auto what =
+      fmt::format("{} elements of {} bytes, {} apart there and {} here", n, sizeof(T), there, here);
   const auto same = [](const T& a, const T& b) { return std::memcmp(&a, &b, sizeof a) == 0; };
   const T zero{};
   std::vector<T> source(n * here);
@@ -179,8 +179,8 @@ TEST_CASE("iput and iget keep strides and elements") {
   job.run([&](test_pe& self) {
     for (const std::size_t there : {1, 3})
       for (const std::size_t here : {1, 2})
-        for (const std::size_t n : {std::size_t{1}, std::size_t{2}, std::size_t{100},
-                                    std::size_t{9001}}) {
+        for (const std::size_t n :
+             {std::size_t{1}, std::size_t{2}, std::size_t{100}, std::size_t{9001}}) {
           strided<std::uint8_t>(self, there, here, n);
           strided<three>(self, there, here, n);
           strided<std::uint32_t>(self, there, here, n);

@@ -17,6 +17,7 @@ command_engine::command_engine(const options& options, transport& network,
       on_failure_(std::move(on_failure)),
       tracks_writes_(about_.completion_is_delivery ||
                      about_.order == transport::message_order::after_completions),
+      uses_atomics_(about_.has_atomics && about_.atomics_match_cpu),
       most_data_((about_.most_message_bytes - sizeof(frame_header) - record_bytes(0)) / 8 * 8),
       memory_(options.device),
       peers_(static_cast<std::size_t>(options.n_pes)),
@@ -190,14 +191,15 @@ void command_engine::heed(int pe, int lane_index) {
   dirty_[static_cast<std::size_t>(lane_index)].push_back(pe);
 }
 
-/// A write, read or atomic of the network overtakes records: after a fence it waits for those.
+/// A write or atomic of the network overtakes records, and nothing is promised of two of them:
+/// after a fence they wait for all that is before it.
 bool command_engine::fence_allows(int pe, int lane_index) {
   lane_state& state = lane(pe, lane_index);
-  if (state.fence_frames <= state.frames_acknowledged &&
-      (!tracks_writes_ || about_.order == transport::message_order::after_writes ||
-       state.fence_writes <= state.writes.done()))
-    return true;
-  ask_for_acknowledgement(pe, lane_index);
+  const bool frames = state.fence_frames <= state.frames_acknowledged;
+  const bool writes =
+      state.fence_writes <= (tracks_writes_ ? state.writes.done() : state.writes_acknowledged);
+  if (frames && writes) return true;
+  if (!frames || !tracks_writes_) ask_for_acknowledgement(pe, lane_index);
   return false;
 }
 
@@ -363,8 +365,8 @@ bool command_engine::atomic(active_command& command) {
   }
   const auto op = static_cast<atomic_op>(what.op);
   const bool wants_reply = (what.flags & command::wants_reply) != 0;
-  const bool by_network = about_.has_atomics && about_.atomics_match_cpu && what.unit == 8 &&
-                          (op == atomic_op::add || op == atomic_op::compare_swap);
+  const bool by_network =
+      uses_atomics_ && what.unit == 8 && (op == atomic_op::add || op == atomic_op::compare_swap);
   if (!by_network) {
     if (wants_reply) begin_operation(command);
     record_header header{};
@@ -467,14 +469,16 @@ bool command_engine::iget(active_command& command) {
 }
 
 bool command_engine::fence(const active_command& command) {
+  // Messages follow writes, but not atomics.
+  if (uses_atomics_)
+    for (const int pe : dirty_[static_cast<std::size_t>(command.lane)])
+      if (!peers_[static_cast<std::size_t>(pe)]->is_lost &&
+          lane(pe, command.lane).reads_outstanding > 0)
+        return false;
   for (const int pe : dirty_[static_cast<std::size_t>(command.lane)]) {
     if (peers_[static_cast<std::size_t>(pe)]->is_lost) continue;
     lane_state& state = lane(pe, command.lane);
-    // Writes that only a frame can count are before the next one.
-    const bool uncounted = about_.order == transport::message_order::counted && !tracks_writes_ &&
-                           state.writes_sent != state.writes_flushed;
-    state.fence_frames =
-        uncounted && state.open.empty() ? state.frames_sent + 1 : state.heeded_frame;
+    state.fence_frames = state.heeded_frame;
     state.fence_writes = state.heeded_writes;
   }
   return true;

@@ -30,8 +30,8 @@ namespace heddle {
 ///     signal      a record, which the peer's proxy carries out when the writes before it are there
 ///     atomic      the same, with a reply; or the network's own, where those match a processor's
 ///     iput, iget  records of packed elements
-///     fence       records follow records anyhow; a write, an atomic or a read of the network waits
-///                 until the records before the fence have been acknowledged
+///     fence       records follow records and writes anyhow; a write or an atomic of the network
+///                 waits until all that is before the fence is there, and records wait for atomics
 ///     quiet       all records are acknowledged, all writes and reads done
 ///
 /// Records for one peer that are posted together travel in one frame. One thread at a time calls.
@@ -209,6 +209,7 @@ class command_engine final : transport::listener {
   const transport::traits& about_;
   const failure_callback on_failure_;
   const bool tracks_writes_;     ///< each write's completion is waited for
+  const bool uses_atomics_;      ///< of the network
   const std::size_t most_data_;  ///< bytes that one record holds
   exposed_memory memory_;
   std::vector<std::unique_ptr<peer_state>> peers_;

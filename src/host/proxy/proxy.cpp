@@ -190,9 +190,9 @@ void proxy::sleep() {
   is_asleep_.store(true);
   {
     std::unique_lock lock(driving_, std::try_to_lock);
-    const bool has_commands =
-        lock && std::any_of(queues_.begin(), queues_.end(),
-                            [](auto& each) { return each.queue->has_command(); });
+    const bool has_commands = lock && std::any_of(queues_.begin(), queues_.end(), [](auto& each) {
+                                return each.queue->has_command();
+                              });
     if (!lock || missed_.exchange(false) || (gives_events && !network_->may_wait())) {
       is_asleep_.store(false);
       return;
