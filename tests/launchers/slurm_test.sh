@@ -2,8 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The heddle developers
 # SPDX-License-Identifier: Apache-2.0
 #
-# Jobs under srun --mpi=pmix of a Slurm that this test starts: one node with everything, two or three nodes (imitated hosts, as
-# root) with the bootstrap. Status 77: cannot be run here.
+# Jobs under srun --mpi=pmix of a Slurm that this test starts: one node, two or three nodes (imitated hosts, as root). Status 77: cannot be run here.
 # usage: slurm_test.sh BIN-FOLDER one-node|two-nodes|three-nodes
 set -uo pipefail
 bin=$1 nodes=$2 here=$(cd "$(dirname "$0")" && pwd)
@@ -52,6 +51,23 @@ one_node() {
   stop
 }
 
+# over_the_network N
+over_the_network() {
+  local job=(srun --mpi=pmix -N "$1" -n $((2 * $1)) --ntasks-per-node=2) algo
+  local thin=(srun --mpi=pmix -N "$1" -n "$1" --ntasks-per-node=1)
+  check "$1 nodes: hello" 0 "PE 0 of $1 was sent 10$(($1 - 1))" "${thin[@]}" "$bin/hello"
+  check "$1 nodes: paths" 0 "pe: 2  path: network  reason: reached by libfabric .* at 10\.79\." "${job[@]}" "$bin/heddle-info"
+  for algo in one_shot two_shot ring tree; do
+    HEDDLE_ALGO=$algo check "$1 nodes: AllReduce by $algo" 0 "values : 0 OK" "${thin[@]}" \
+      "$bin/heddle-perf" all_reduce -b 8 -e 40000 -f 71 -n 1 -w 0
+  done
+  # With more PEs than processors every call takes a time slice or more.
+  HEDDLE_ALGO=hierarchical check "$1 nodes: AllReduce by hierarchical" 0 "values : 0 OK" "${job[@]}" \
+    "$bin/heddle-perf" all_reduce -b 4096 -e 4096 -n 1 -w 0
+  check "$1 nodes: training" 0 "the same within rounding" "${thin[@]}" "$bin/train_digits" --check --epochs 1
+  check "$1 nodes: init, again, and after finalize" 0 "RIGHT" "${job[@]}" "$bin/lifecycle_pe"
+}
+
 # several_nodes N
 several_nodes() {
   start "$1" namespaces
@@ -62,8 +78,12 @@ several_nodes() {
   # The last rank alone on its node is killed: Slurm lets the others live, and tells them nothing.
   check "$1 nodes: a rank that dies alone on its node is named" 137 "" \
     srun --mpi=pmix -N "$1" -n "$1" --ntasks-per-node=1 "$bin/launched_rank" "$1" "the last rank dies"
-  check "$1 nodes: peers of the other node have no path yet, and are told" 1 "another host" \
-    srun --mpi=pmix -N "$1" -n "$1" --ntasks-per-node=1 "$bin/hello"
+  if "$bin/heddle-info" --no-job | grep "chosen: the first" >/dev/null; then
+    over_the_network "$1"
+  else
+    check "$1 nodes: without libfabric, peers of the other node have no path" 1 "another host" \
+      srun --mpi=pmix -N "$1" -n "$1" --ntasks-per-node=1 "$bin/hello"
+  fi
   stop
 }
 

@@ -135,13 +135,17 @@ void command_engine::finish_part(std::uint64_t which) {
 bool command_engine::check_place(const active_command& command, symmetric_place place,
                                  std::size_t bytes) {
   if (bytes == 0 || memory_.resolve(place, bytes)) return true;
-  on_failure_(
-      options_.my_pe,
-      fmt::format("a kernel of PE {} named {} bytes at offset {:#x} of {} of PE {}, which "
-                  "are not symmetric memory; see the addresses it passes to put, get, "
-                  "signals and atomics",
-                  options_.my_pe, bytes, offset_of(place), region_of(place) == 0 ? "the heap" : "the host's heap",
-                  command.what.pe));
+  const bool is_of_heap =
+      region_of(place) == 0 || memory_.resolve(place - offset_of(place), 1) != nullptr;
+  const auto where =
+      is_of_heap
+          ? fmt::format("at offset {:#x} of {} of PE {}", offset_of(place),
+                        region_of(place) == 0 ? "the heap" : "the host's heap", command.what.pe)
+          : fmt::format("at address {:#x} for PE {}", offset_of(place), command.what.pe);
+  on_failure_(options_.my_pe, fmt::format("a kernel of PE {} named {} bytes {}, which are not "
+                                          "symmetric memory; see the addresses it passes to put, "
+                                          "get, signals and atomics",
+                                          options_.my_pe, bytes, where));
   return false;
 }
 

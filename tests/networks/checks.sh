@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The heddle developers
+# SPDX-License-Identifier: Apache-2.0
+#
+# For tests of jobs on imitated hosts, which source it with `here` and `bin` set: make_hosts N..., check, count_right, finish.
+passed=0 failed=0
+folder=$(mktemp -d)
+export LAUNCHER_TEST=$folder TMPDIR=$folder  # the first tells leftovers.py which processes are this test's
+end() { local set; for set in "$folder"/[1-9]*; do [ ! -d "$set" ] || "$here/hosts.sh" down "$set"; done; rm -rf "$folder"; }
+trap end EXIT
+
+# make_hosts N...: sets of hosts, in $folder/N, which are no leftovers themselves. Ends the test where there can be none.
+make_hosts() {
+  local count
+  for count in "$@"; do
+    env -u LAUNCHER_TEST "$here/hosts.sh" up "$folder/$count" "$count" || {
+      [ $? != 77 ] || { echo "no test was run"; exit 77; }
+      exit 1
+    }
+  done
+}
+
+# job NODES PES_PER_NODE PROGRAM...
+job() { local nodes=$1 pes=$2; shift 2; "$here/run_job.sh" "$folder/$nodes" "$nodes" "$pes" --timeout 50 -- "$@"; }
+
+fail() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$*"; }
+
+# check NAME STATUS PATTERN [VARIABLE=VALUE...] COMMAND...: the command's status, and a pattern (grep -E) in its output, which
+# is left in $out.
+check() {
+  local name=$1 wanted=$2 pattern=$3 status variables=()
+  shift 3
+  while [[ $1 == [A-Z]*=* ]]; do variables+=("$1"); shift; done
+  out=$([ ${#variables[@]} = 0 ] || export "${variables[@]}"; "$@" 2>&1 </dev/null)
+  status=$?
+  if [ "$status" = "$wanted" ] && grep -qE "$pattern" <<<"$out"; then passed=$((passed + 1)); else
+    fail "$name: status $status instead of $wanted, or no /$pattern/ in:"$'\n'"$out"
+  fi
+}
+
+# count_right NAME N: of the last check's PEs, N said RIGHT and none WRONG.
+count_right() {
+  if [ "$(grep -c '^RIGHT' <<<"$out")" = "$2" ] && ! grep -q WRONG <<<"$out"; then passed=$((passed + 1)); else
+    fail "$1: not $2 times RIGHT in:"$'\n'"$out"
+  fi
+}
+
+# Nothing is left: no process, no memory, no socket. Then the outcome of the test.
+finish() {
+  local left
+  left=$(env -u LAUNCHER_TEST python3 "$here/../launchers/leftovers.py" "$LAUNCHER_TEST")
+  if [ -z "$left" ]; then passed=$((passed + 1)); else fail "left behind:"$'\n'"$left"; fi
+  echo "$passed passed, $failed failed"
+  [ "$failed" = 0 ]
+}

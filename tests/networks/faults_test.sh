@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The heddle developers
+# SPDX-License-Identifier: Apache-2.0
+#
+# What a job on imitated hosts is told when a PE dies or stops, a cable is pulled, or there is no network such as was asked for.
+# All that wait end in time, and nothing is left. Status 77: cannot be run here.
+# usage: faults_test.sh BIN-FOLDER losses|stops|settings
+set -uo pipefail
+bin=$1 part=$2 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/checks.sh"
+export HEDDLE_TIMEOUT=3
+waits=(all_reduce barrier put get atomic wait_until kernel_wait kernel_quiet kernel_barrier finalize)
+
+losses() {
+  local wait case nodes pes victim cut
+  make_hosts 2 3
+  for wait in "${waits[@]}"; do
+    check "a PE dies, $wait" 137 "^RIGHT" HEDDLE_TIMEOUT=20 job 2 1 "$bin/struck_pe" "$wait" kill 1
+  done
+  for case in 2:2:0 2:2:3 3:1:2; do
+    IFS=: read -r nodes pes victim <<<"$case"
+    for wait in all_reduce kernel_quiet; do
+      check "PE $victim of $nodes hosts with $pes dies, $wait" 137 "PE $victim of team world .* is lost" HEDDLE_TIMEOUT=20 \
+        job "$nodes" "$pes" "$bin/struck_pe" "$wait" kill "$victim"
+      count_right "the others, $wait" $((nodes * pes - 1))
+    done
+  done
+  for wait in all_reduce put finalize; do
+    (
+      until [ -e "$folder/go" ]; do sleep 0.1; done
+      "$here/hosts.sh" link "$folder/2" 2 down
+    ) &
+    cut=$!
+    check "a cable is pulled, $wait" 0 "^RIGHT" job 2 1 "$bin/struck_pe" "$wait" link 1 "$folder/go"
+    count_right "both ends, $wait" 2
+    touch "$folder/go"
+    wait $cut
+    rm "$folder/go"
+    "$here/hosts.sh" link "$folder/2" 2 up
+  done
+}
+
+stops() {
+  local wait case nodes pes victim
+  make_hosts 2 3
+  for wait in "${waits[@]}"; do
+    rm -f "$folder/ended"
+    check "a PE stops, $wait" 137 "^RIGHT" job 2 1 "$bin/struck_pe" "$wait" stop 1 "$folder/ended"
+  done
+  for case in 2:2:1 3:1:0; do
+    IFS=: read -r nodes pes victim <<<"$case"
+    rm -f "$folder/ended"
+    check "PE $victim of $nodes hosts with $pes stops" 137 "PE $victim" \
+      job "$nodes" "$pes" "$bin/struck_pe" kernel_barrier stop "$victim" "$folder/ended"
+    count_right "the others" $((nodes * pes - 1))
+  done
+}
+
+settings() {
+  local library
+  make_hosts 2
+  check "a kernel puts to what is not symmetric" 0 "a kernel of PE 1 named 8 bytes at address 0x" \
+    job 2 1 "$bin/struck_pe" stray none 1
+  count_right "both are told" 2
+  check "a provider that there is not" 1 "PE 0 has HEDDLE_FABRIC_PROVIDER=nonsense, .* not there; there are: " \
+    HEDDLE_FABRIC_PROVIDER=nonsense job 2 1 "$bin/hello"
+  check "a provider for one host" 1 "stays on one host, and the PEs are on several" HEDDLE_FABRIC_PROVIDER=shm job 2 1 "$bin/hello"
+  check "a provider that one PE alone wants" 1 "PE 1 has HEDDLE_FABRIC_PROVIDER=nonsense" \
+    job 2 2 sh -c '[ $RANK != 1 ] || export HEDDLE_FABRIC_PROVIDER=nonsense; exec "$0"' "$bin/hello"
+  [ "$(grep -c "^hello: PE 1 has" <<<"$out")" = 4 ] && passed=$((passed + 1)) || fail "told by four PEs: $out"
+  check "providers that differ" 1 "PE 1 has libfabric sockets and PE 0 libfabric net: choose one" \
+    job 2 1 sh -c '[ $RANK = 0 ] && export HEDDLE_FABRIC_PROVIDER=net || export HEDDLE_FABRIC_PROVIDER=sockets; exec "$0"' "$bin/hello"
+  check "an interface that there is not" 1 'HEDDLE_SOCKET_IFNAME="nothing" matches no interface .* there are: .*eth0' \
+    HEDDLE_SOCKET_IFNAME=nothing job 2 1 "$bin/hello"
+  check "verbs without a device" 1 "PE 0 has HEDDLE_TRANSPORT=verbs, .*of verbs, PE 0 has none" \
+    HEDDLE_TRANSPORT=verbs job 2 1 "$bin/hello"
+  check "transports that differ" 1 "of libfabric, PE 1 has none: HEDDLE_TRANSPORT=verbs" \
+    job 2 1 sh -c '[ $RANK = 0 ] || export HEDDLE_TRANSPORT=verbs; exec "$0"' "$bin/hello"
+  # Host n2 loses libfabric.
+  library=$(ldconfig -p | awk '/libfabric\.so\.1 / {print $NF; exit}')
+  "$here/hosts.sh" on "$folder/2" 2 -- mount --bind /dev/null "$(realpath "$library")"
+  check "no network, which nobody asked for: node teams" 0 "RIGHT" HEDDLE_IB_DISABLE=1 job 2 2 "$bin/joined_pe" 2
+  check "no network: a warning" 0 "WARN transport: .* no network: .*of libfabric, PE 2 has none" HEDDLE_IB_DISABLE=1 \
+    job 2 2 "$bin/joined_pe" 2
+  check "no network: first use" 1 "PE 1 of team world is on another host .* there is no network: .*use the node team" \
+    HEDDLE_IB_DISABLE=1 job 2 1 "$bin/hello"
+  check "no network: heddle-info" 0 "pe: 1  path: none .* there is no network: " HEDDLE_IB_DISABLE=1 job 2 1 "$bin/heddle-info"
+}
+
+case $part in
+  losses | stops | settings) $part ;;
+  *) exit 2 ;;
+esac
+finish

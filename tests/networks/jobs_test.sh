@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The heddle developers
+# SPDX-License-Identifier: Apache-2.0
+#
+# What jobs on several imitated hosts compute, and those of one host whose PEs map nobody's memory. Status 77: cannot be run
+# here.
+# usage: jobs_test.sh BIN-FOLDER hosts|one-host
+set -uo pipefail
+bin=$1 part=$2 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/checks.sh"
+right="Out of bounds values : 0 OK"
+sizes=(-f 71 -n 1 -w 0)
+operations=(put get signal atomic)
+
+on_hosts() {
+  local nodes pes algo operation hosts all
+  make_hosts 2 3
+  for hosts in 2:1 2:2 3:1; do
+    IFS=: read -r nodes pes <<<"$hosts"
+    for algo in one_shot two_shot ring tree hierarchical; do
+      # With more PEs than processors every call takes a time slice or more.
+      all=(-b 8 -e 40000 -d all -o all)
+      [ $((nodes * pes)) -le 2 ] || all=(-b 4096 -e 4096)
+      check "all_reduce by $algo on $nodes hosts with $pes PEs" 0 "$right" HEDDLE_ALGO=$algo \
+        job "$nodes" "$pes" "$bin/heddle-perf" all_reduce "${sizes[@]}" "${all[@]}"
+    done
+  done
+  check "large buffers" 0 "$right" job 2 1 "$bin/heddle-perf" all_reduce -b 1000000 -e 9000000 -f 9 -n 1 -w 0
+  check "flags of 8 bits" 0 "$right" HEDDLE_EPOCH_BITS=8 job 2 1 "$bin/heddle-perf" all_reduce -b 8 -e 8 -n 300
+  for operation in "${operations[@]}" barrier; do
+    check "$operation" 0 "values : 0" job 2 1 "$bin/heddle-perf" $operation -b 1 -e 70001 -f 41 -n 5
+  done
+  check "train_digits" 0 "the same within rounding" job 2 1 "$bin/train_digits" --check --epochs 1
+  check "jacobi" 0 "right" job 2 2 "$bin/jacobi" --n 65 --steps 20 --threads 2
+  check "hello" 0 "PE 0 of 3 was sent 102" job 3 1 "$bin/hello"
+  check "init, again, and after finalize" 0 "RIGHT" job 2 1 "$bin/lifecycle_pe"
+  check "heddle-info" 0 "pe: 2  path: network  reason: reached by libfabric .* at 10\.79\..*another host" \
+    job 2 2 "$bin/heddle-info"
+  check "heddle-info of a neighbour" 0 "pe: 1  path: mapped" job 2 2 "$bin/heddle-info"
+  # What it sends comes late, or twice.
+  "$here/hosts.sh" netem "$folder/2" 1 "delay 5ms 2ms loss 2% duplicate 1%"
+  case $? in
+    0)
+      check "a slow and lossy network" 0 "$right" job 2 1 "$bin/heddle-perf" all_reduce -b 8 -e 40000 -f 71 -n 2 -w 0
+      check "put through it" 0 "values : 0" job 2 1 "$bin/heddle-perf" put -b 1 -e 70001 -f 41 -n 2
+      ;;
+    77) echo "a slow and lossy network was not tried" ;;
+    *) fail "netem" ;;
+  esac
+}
+
+on_one_host() {
+  local n algo operation all
+  export HEDDLE_P2P_DISABLE=1
+  for n in 2 3 5; do
+    for algo in one_shot two_shot ring tree; do
+      all=(-b 8 -e 40000 -d all -o all)
+      [ "$n" -le 2 ] || all=(-b 4096 -e 4096)
+      check "all_reduce by $algo on $n PEs" 0 "$right" HEDDLE_ALGO=$algo \
+        "$bin/heddle-run" --bind-to none --timeout 50 -n "$n" "$bin/heddle-perf" all_reduce "${sizes[@]}" "${all[@]}"
+    done
+  done
+  for operation in "${operations[@]}"; do
+    check "$operation" 0 "values : 0" \
+      "$bin/heddle-run" --bind-to none --timeout 50 -n 2 "$bin/heddle-perf" $operation -b 1 -e 70001 -f 41 -n 5
+  done
+}
+
+case $part in
+  hosts) on_hosts ;;
+  one-host) on_one_host ;;
+  *) exit 2 ;;
+esac
+finish

@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// A PE of a job over the network that something befalls while its PEs wait for each other. Each
+// that lives on prints RIGHT or WRONG, what it was told and how long that and finalize took, and
+// ends with 0 if all was as it should be.
+//
+//     struck_pe WAIT kill VICTIM       the PE kills itself: the others are told that it is lost
+//     struck_pe WAIT stop VICTIM FILE  it stops: by HEDDLE_TIMEOUT they are told for whom they
+//                                      wait; it is killed when each has noted its end in FILE
+//     struck_pe WAIT link VICTIM FILE  when FILE is there, somebody pulls the cable of its host
+//     struck_pe stray none VICTIM      its kernel puts to what is not symmetric
+//
+// WAIT: all_reduce, barrier, put, get, atomic, wait_until, kernel_wait, kernel_quiet,
+// kernel_barrier, or finalize, which nobody waits before.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <functional>
+#include <heddle/device/launch.hpp>
+#include <heddle/heddle.hpp>
+#include <map>
+#include <string>
+#include <thread>
+
+namespace {
+
+using clock_type = std::chrono::steady_clock;
+
+double seconds_since(clock_type::time_point start) {
+  return std::chrono::duration<double>(clock_type::now() - start).count();
+}
+
+struct wait_in_kernel {
+  template <heddle::block_group Block>
+  HEDDLE_FN void operator()(Block block, heddle::team_ref team, heddle::signal* never) const {
+    team.wait_until(block, never, heddle::cmp::ge, heddle::signal{1});
+  }
+};
+
+struct put_in_kernel {
+  template <heddle::block_group Block>
+  HEDDLE_FN void operator()(Block block, heddle::team_ref team, float* data, std::size_t n,
+                            int victim) const {
+    while (!team.aborted()) {
+      team.put_nbi(block, data, data, n, victim);
+      team.quiet();
+    }
+  }
+};
+
+struct meet_in_kernel {
+  template <heddle::block_group Block>
+  HEDDLE_FN void operator()(Block block, heddle::team_ref team) const {
+    while (team.barrier(block) == heddle::wait_status::ok) {
+    }
+  }
+};
+
+struct stray_in_kernel {
+  template <heddle::block_group Block>
+  HEDDLE_FN void operator()(Block block, heddle::team_ref team, float* not_symmetric,
+                            int pe) const {
+    team.put(block, not_symmetric, not_symmetric, 2, pe);
+    team.barrier(block);
+  }
+};
+
+struct told {
+  heddle_status_t status = HEDDLE_SUCCESS;
+  std::string text;
+  double seconds = 0;  ///< from just before the blow on
+};
+
+class struck_pe {
+ public:
+  struck_pe(std::string wait, std::string fault, int victim, std::string file)
+      : wait_(std::move(wait)), fault_(std::move(fault)), victim_(victim), file_(std::move(file)) {}
+
+  /// Until the PE is told of something wrong; the runtime is left by the caller.
+  told run(const heddle::runtime& runtime) {
+    const auto world = runtime.world();
+    me_ = world.my_pe();
+    const heddle::symmetric_array<float> data(runtime, 100'000);
+    const heddle::symmetric_array<heddle::signal> never(runtime, 1);
+    const auto stream = runtime.default_stream();
+    const auto in_kernel = [&](auto kernel, auto... arguments) {
+      heddle::launch(stream, 1, 1, kernel, world.ref(), arguments...);
+      stream.synchronize();
+    };
+    // Whose own host is cut off waits for another's.
+    const int whom = me_ == victim_ ? (victim_ + 1) % world.n_pes() : victim_;
+    std::map<std::string, std::function<void()>> waits = {
+        {"all_reduce",
+         [&] { world.all_reduce(data.data(), data.data(), data.size(), heddle::op::max); }},
+        {"barrier", [&] { world.barrier(); }},
+        {"put",
+         [&] {
+           world.put_nbi(data.data(), data.data(), data.size(), whom);
+           world.quiet();
+         }},
+        {"get", [&] { world.get(data.data(), data.data(), data.size(), whom); }},
+        {"atomic", [&] { (void)world.atomic_fetch_add(never.data(), 0, whom); }},
+        {"wait_until", [&] { world.wait_until(never.data(), heddle::cmp::ge, 1); }},
+        {"kernel_wait", [&] { in_kernel(wait_in_kernel{}, never.data()); }},
+        {"kernel_quiet", [&] { in_kernel(put_in_kernel{}, data.data(), data.size(), whom); }},
+        {"kernel_barrier", [&] { in_kernel(meet_in_kernel{}); }},
+        {"stray", [&] {
+           std::array<float, 2> own{};
+           if (me_ == victim_) in_kernel(stray_in_kernel{}, own.data(), (me_ + 1) % world.n_pes());
+           world.barrier();
+         }}};
+    is_near_ = me_ != victim_ && runtime.ptr(data.data(), victim_) != nullptr;
+    world.all_reduce(data.data(), data.data(), 1000, heddle::op::max);
+    const auto start = clock_type::now();
+    try {
+      world.barrier();  // which the victim may be the first to leave
+      be_struck();
+      if (wait_ == "finalize") return {};
+      const auto& wait = waits.at(wait_);
+      for (;;) wait();
+    } catch (const heddle::error& failure) {
+      return {failure.status(), failure.what(), seconds_since(start)};
+    }
+  }
+
+  [[nodiscard]] bool is_right(const told& what, double finalize_seconds) const {
+    const char* set = std::getenv("HEDDLE_TIMEOUT");
+    const double timeout = set ? std::atof(set) : 300;
+    constexpr double slack = 5;  // of a loaded machine
+    if (finalize_seconds > timeout + slack) return false;
+    if (wait_ == "finalize") return true;
+    const auto has = [&](const std::string& part) {
+      return what.text.find(part) != std::string::npos;
+    };
+    const auto victim = "PE " + std::to_string(victim_);
+    if (fault_ == "kill")
+      return what.status == HEDDLE_ERROR_PEER_LOST && has(victim) && what.seconds < slack;
+    if (fault_ == "none")
+      return what.status == HEDDLE_ERROR_ABORTED && has("a kernel of " + victim) &&
+             has("not symmetric");
+    // Nobody knows who was to write the word.
+    const bool names_nobody = wait_ == "wait_until" || wait_ == "kernel_wait";
+    const bool says_where =
+        is_near_ || (has("reached by libfabric") && has("at 10.79.") && has("on host n"));
+    return (what.status == HEDDLE_ERROR_TIMEOUT || what.status == HEDDLE_ERROR_ABORTED) &&
+           (names_nobody || says_where) && (has("waited") || has("a wait of")) &&
+           what.seconds < timeout + slack;
+  }
+
+ private:
+  void be_struck() const {
+    if (fault_ == "link" && me_ == 0) std::ofstream(file_) << "now\n";
+    if (fault_ == "link" && wait_ == "finalize")
+      std::this_thread::sleep_for(std::chrono::seconds(1));
+    if (me_ != victim_) return;
+    if (fault_ == "kill") std::raise(SIGKILL);
+    if (fault_ == "stop") std::raise(SIGSTOP);
+  }
+
+  const std::string wait_;
+  const std::string fault_;
+  const int victim_;
+  const std::string file_;
+  int me_ = -1;
+  bool is_near_ = false;  ///< on the victim's host
+};
+
+/// Ends this process when the others of the job have ended: what is stopped cannot itself.
+void end_last(const std::string& file) {
+  const char* size = std::getenv("WORLD_SIZE");
+  const long others = size ? std::atol(size) - 1 : 0;
+  const pid_t parent = ::getpid();
+  if (::fork() != 0) return;
+  struct stat noted {};
+  while (::getppid() == parent && (::stat(file.c_str(), &noted) != 0 || noted.st_size < others))
+    ::usleep(50'000);
+  if (::getppid() == parent) ::kill(parent, SIGKILL);
+  ::_exit(0);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  if (argc < 4) throw std::runtime_error("struck_pe WAIT kill|stop|link|none VICTIM [FILE]");
+  const std::string file = argc > 4 ? argv[4] : "";
+  struck_pe pe(argv[1], argv[2], std::atoi(argv[3]), file);
+  const bool stops = argv[2] == std::string("stop");
+  if (stops && std::getenv("RANK") == std::string(argv[3])) end_last(file);
+  told what;
+  clock_type::time_point leaving;
+  {
+    const heddle::runtime runtime;
+    what = pe.run(runtime);
+    leaving = clock_type::now();
+  }
+  const double finalize = seconds_since(leaving);
+  const bool right = pe.is_right(what, finalize);
+  if (stops) std::ofstream(file, std::ios::app) << '.';
+  fmt::print("{} after {:.2f} s, finalized in {:.2f} s: {}\n", right ? "RIGHT" : "WRONG",
+             what.seconds, finalize, what.text);
+  return right ? 0 : 1;
+} catch (const std::exception& failure) {
+  fmt::print("WRONG: {}\n", failure.what());
+  return 1;
+}
