@@ -15,12 +15,13 @@ import shlex
 import sys
 import time
 
-from runner import contenders, hosts, machine, measure, report, rules, session
+from runner import contenders, hosts, machine, measure, rdma, report, rules, session
 
 
 def main() -> int:
     parser = session.options(__doc__.splitlines()[0],
-                             "put, all_reduce, fresh, crowded_4, crowded_8, init, team, network_2, network_4")
+                             "put, all_reduce, fresh, crowded_4, crowded_8, init, team, network_2, network_4, "
+                             "network_put, rdma")
     arguments = parser.parse_args()
     if not arguments.no_build and not session.build(arguments.build_dir, "benchmarks"):
         return 2
@@ -33,7 +34,8 @@ def main() -> int:
         blocks = [*contenders.blocks(bin_dir, arguments.quick),
                   *hosts.blocks(bin_dir, arguments.quick, two_hosts)]
         if arguments.block:
-            for block in session.chosen(blocks, arguments.block, parser):
+            on_request = rdma.blocks(arguments.build_dir, arguments.quick)
+            for block in session.chosen([*blocks, *on_request], arguments.block, parser):
                 print(report.section(block, measure.run_block(block)), end="\n\n")
             return 0
         results = {block.name: measure.run_block(block) for block in blocks}

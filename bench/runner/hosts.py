@@ -18,6 +18,8 @@ from .contenders import Block, Contender, Probe, program
 NETWORKS = Path(__file__).resolve().parent.parent.parent / "tests" / "networks"
 N_HOSTS = 2
 LIMIT_S = 150
+# Of libfabric: what it and heddle are compared with.
+PROVIDER = "net"
 
 
 @dataclass(frozen=True)
@@ -52,18 +54,18 @@ class HostLaunchers:
         self._bin = bin_dir
         self._hosts = hosts
 
-    def _contender(self, name: str, command: tuple[str, ...], missing: str) -> Contender:
-        environment = {"IMITATED_HOSTS": str(self._hosts.folder)}
+    def _contender(self, name: str, command: tuple[str, ...], missing: str, **env: str) -> Contender:
+        environment = {"IMITATED_HOSTS": str(self._hosts.folder), **env}
         if os.geteuid() == 0:
             environment |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         return Contender(name, command, environment, self._hosts.missing or missing, bound=False)
 
-    def plain(self, name: str, program_name: str, per_host: int, *args: str) -> Contender:
+    def plain(self, name: str, program_name: str, per_host: int, *args: str, **env: str) -> Contender:
         """Without a launcher: heddle's and the bare programs, which meet by themselves."""
         path, missing = program(self._bin, program_name)
         return self._contender(name, (
             str(NETWORKS / "run_job.sh"), str(self._hosts.folder), str(N_HOSTS), str(per_host),
-            "--timeout", str(LIMIT_S), "--", path, *args), missing)
+            "--timeout", str(LIMIT_S), "--", path, *args), missing, **env)
 
     def _launched(self, name: str, launcher: str, suffix: str, program_name: str,
                   options: tuple[str, ...], args: tuple[str, ...]) -> Contender:
@@ -100,11 +102,19 @@ def blocks(bin_dir: Path, quick: bool, hosts: Hosts) -> list[Block]:
     step = ("--step", "8", "--batches", "3") if quick else ()
     probe = Probe(to.plain("probe", "tcp_exchange", 1, "--sizes", "32", "--batches", "3"),
                   "Bare TCP exchange of 32 bytes")
-    return [Block(f"network_{N_HOSTS * per_host}",
-                  f"AllReduce, float32 sum, {N_HOSTS} hosts over TCP, PEs on each: {per_host}", (
-                      to.plain("bare TCP exchange", "tcp_exchange", 1, *step),
-                      to.plain("heddle", "bench_all_reduce", per_host, *step),
-                      to.openmpi("mpi_all_reduce", per_host, *step),
-                      to.mpich("mpi_all_reduce", per_host, *step),
-                  ), 3 if quick else 7, one_failure=True, probe=probe)
-            for per_host in (1, 2)]
+    rounds = 3 if quick else 7
+    result = [Block(f"network_{N_HOSTS * per_host}",
+                    f"AllReduce, float32 sum, {N_HOSTS} hosts over TCP, PEs on each: {per_host}", (
+                        to.plain("bare TCP exchange", "tcp_exchange", 1, *step),
+                        to.plain("heddle", "bench_all_reduce", per_host, *step),
+                        to.openmpi("mpi_all_reduce", per_host, *step),
+                        to.mpich("mpi_all_reduce", per_host, *step),
+                    ), rounds, one_failure=True, probe=probe)
+              for per_host in (1, 2)]
+    few = ("--batches", "3") if quick else ()
+    result.append(Block("network_put", f"Put and signal, 2 hosts, libfabric's provider {PROVIDER}", (
+        to.plain("bare libfabric", "fabric_loop", 1, "--provider", PROVIDER, *few),
+        to.plain("heddle", "bench_network_put", 1, *few, HEDDLE_TRANSPORT="libfabric",
+                 HEDDLE_FABRIC_PROVIDER=PROVIDER),
+    ), rounds, one_failure=True, probe=probe))
+    return result

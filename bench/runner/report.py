@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import statistics
 
-from .contenders import Block
+from .contenders import MI, Block
 from .measure import Results, Series
 from .rules import Verdict, compare, human
 
@@ -126,6 +126,46 @@ def network_section(block: dict[str, Series]) -> str:
                  rows)
 
 
+# what, by bare libfabric and by heddle, and in words
+NETWORK_PUT = (("fabric_write_flag", "network_signal", 8, "8 bytes and their signal, one way"),
+               ("fabric_write", "network_put", MI, "each put of 1 MiB, 16 and a quiet"),
+               ("fabric_rate", "network_rate", 8, "each put of 8 bytes, 4 blocks, 64 and a quiet"),
+               ("fabric_rate", "network_signal_rate", 8, "each put_signal of 8 bytes, the same"),
+               ("", "network_atomic_rate", 8, "each atomic_add, the same"))
+
+
+def network_put_section(block: dict[str, Series]) -> str:
+    bare, heddle = block["bare libfabric"], block["heddle"]
+    rows = []
+    for theirs, ours, size, words in NETWORK_PUT:
+        variant = bare.best_variant(theirs, size) or ""
+        rows.append([words, microseconds(bare.median(theirs, variant, size)),
+                     microseconds(heddle.median(ours, "heddle", size)),
+                     _ratio(heddle, (ours, "heddle"), bare, (theirs, variant), size)])
+    idle = heddle.median("network_idle", "heddle", 0)
+    return table(["", "bare libfabric, us", "heddle, us", "heddle / bare"], rows) + (
+        "" if idle is None else
+        f"\n\nA PE that sleeps takes {microseconds(idle)} us of a processor in a second.")
+
+
+# what, by perftest and by heddle, bytes, and in words
+RDMA = (("perftest_write_lat", "network_signal", 8, "8 bytes (ib_write_lat; put_signal), one way"),
+        ("perftest_write_bw", "network_put", MI, "each 1 MiB (ib_write_bw; put_nbi)"),
+        ("perftest_write_rate", "network_rate", 8, "each 8 bytes (ib_write_bw; put_nbi, 4 blocks)"),
+        ("perftest_atomic_rate", "network_atomic_rate", 8,
+         "each atomic (ib_atomic_bw; atomic_add, 4 blocks)"))
+
+
+def rdma_section(block: dict[str, Series]) -> str:
+    one = block["machine"]
+    rows = [[words, microseconds(one.median(theirs, "perftest", size)),
+             microseconds(one.median(ours, "heddle", size)),
+             _ratio(one, (ours, "heddle"), one, (theirs, "perftest"), size)]
+            for theirs, ours, size, words in RDMA]
+    return table(["soft RDMA on an emulated processor: the ratio alone counts", "perftest, us",
+                  "heddle, us", "heddle / perftest"], rows)
+
+
 def crowded_section(block: dict[str, Series]) -> str:
     rows = []
     for size in sorted({s for series in block.values() for s in series.sizes("all_reduce")}):
@@ -157,6 +197,10 @@ def section(block: Block, series: dict[str, Series]) -> str:
         what = "all_reduce" if block.name == "all_reduce" else "all_reduce_fresh"
         body = all_reduce_section(series, what) + (
             "\n\nThe bare variants, best first, us:\n\n" + bare_section(series["bare"], what))
+    elif block.name == "network_put":
+        body = network_put_section(series)
+    elif block.name == "rdma":
+        body = rdma_section(series)
     elif block.name.startswith("network"):
         body = network_section(series)
     elif block.name.startswith("crowded"):

@@ -159,6 +159,33 @@ def network_rules(results: Results) -> list[Verdict]:
     return verdicts
 
 
+def network_put_rules(results: Results) -> list[Verdict]:
+    block = results["network_put"]
+    heddle, bare = block["heddle"], block["bare libfabric"]
+    verdicts = []
+    for ours, theirs, size, rule, limit, bound, inverse in (
+            ("network_signal", "fabric_write_flag", 8,
+             "put_signal of 8 bytes, one way, 2 hosts, against bare fi_writemsg",
+             "at most 1.3 x", 1.3, False),
+            ("network_put", "fabric_write", MI,
+             "put bandwidth, 1 MiB, 2 hosts, against bare fi_writemsg", "at least 0.90", 1 / 0.9,
+             True),
+            ("network_rate", "fabric_rate", 8,
+             "8-byte puts a second from 4 blocks, 2 hosts, against bare fi_writemsg",
+             "at least 0.80", 1 / 0.8, True)):
+        ratio = compare(heddle, (ours, "heddle"), bare,
+                        (theirs, bare.best_variant(theirs, size) or ""), size)
+        verdicts.append(decide(rule, limit, [size], [ratio], bound, False, missing(heddle, bare),
+                               inverse))
+    idle = heddle.median("network_idle", "heddle", 0)
+    rule, limit = "a PE with a network that sleeps: share of a processor", "less than 1 %"
+    if idle is None:
+        verdicts.append(Verdict(rule, limit, False, f"not measured: {missing(heddle)}"))
+    else:
+        verdicts.append(Verdict(rule, limit, idle < 1e4, f"{idle / 1e4:.3f} %"))
+    return verdicts
+
+
 def crowded_rules(results: Results) -> list[Verdict]:
     verdicts = []
     for n in (4, 8):
@@ -202,4 +229,4 @@ def team_rules(results: Results) -> list[Verdict]:
 
 def judge(results: Results) -> list[Verdict]:
     return [*put_rules(results), *all_reduce_rules(results), *crowded_rules(results),
-            *network_rules(results), init_rule(results), *team_rules(results)]
+            *network_rules(results), *network_put_rules(results), init_rule(results), *team_rules(results)]

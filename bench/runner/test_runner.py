@@ -5,7 +5,7 @@
 import sys
 import unittest
 
-from runner import contenders, hosts, machine, measure, report, rules
+from runner import contenders, hosts, machine, measure, rdma, report, rules
 from runner.measure import RunFailed, Series
 
 KI = contenders.KI
@@ -26,7 +26,8 @@ HERE = hosts.Hosts(contenders.Path("/nowhere"))
 
 
 def every_block():
-    return [*contenders.blocks(HERE.folder, quick=True), *hosts.blocks(HERE.folder, True, HERE)]
+    return [*contenders.blocks(HERE.folder, quick=True), *hosts.blocks(HERE.folder, True, HERE),
+            *rdma.blocks(HERE.folder, True)]
 
 
 class Ratios(unittest.TestCase):
@@ -85,11 +86,11 @@ class Verdicts(unittest.TestCase):
         results = {block.name: {c.name: absent for c in block.contenders}
                    for block in every_block()}
         verdicts = rules.judge(results)
-        self.assertEqual(len(verdicts), 16)
+        self.assertEqual(len(verdicts), 20)
         for verdict in verdicts:
             self.assertFalse(verdict.passed)
             self.assertIn("not measured: heddle-run is not built", verdict.found)
-        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 16)
+        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 20)
 
 
 class Tables(unittest.TestCase):
@@ -118,6 +119,47 @@ class Tables(unittest.TestCase):
         self.assertEqual(row, "| 8 B | 1.000 | - | 8.000 | 4.000 | - | - | - |")
         block = hosts.blocks(HERE.folder, True, HERE)[0]
         self.assertIn("- heddle: round 1: exit status 1", report.section(block, results))
+
+
+class NetworkPut(unittest.TestCase):
+    POINTS = (("network_signal", 8, "fabric_write_flag", "put_signal of 8 bytes", 13.0, 13.1),
+              ("network_put", contenders.MI, "fabric_write", "put bandwidth", 11.1, 11.2),
+              ("network_rate", 8, "fabric_rate", "8-byte puts a second", 12.5, 12.6))
+
+    def results(self, **ours):
+        """Everything at its limit, but for what is given."""
+        bare, heddle = {}, {("network_idle", "heddle", 0): ours.get("network_idle", 9999.0)}
+        for what, size, theirs, _, limit, _ in self.POINTS:
+            bare[(theirs, "net", size)] = 10.0
+            heddle[(what, "heddle", size)] = ours.get(what, limit)
+        return {"network_put": {"bare libfabric": Series(rounds=[bare], probes_us=[STILL]),
+                                "heddle": Series(rounds=[heddle], probes_us=[STILL])}}
+
+    def failing(self, **ours):
+        return [v.rule for v in rules.network_put_rules(self.results(**ours)) if not v.passed]
+
+    def test_holds_at_the_limits(self):
+        self.assertEqual(self.failing(), [])
+
+    def test_fails_beyond_each_limit(self):
+        for what, _, _, words, _, beyond in self.POINTS:
+            failing = self.failing(**{what: beyond})
+            self.assertEqual(len(failing), 1)
+            self.assertIn(words, failing[0])
+        self.assertIn("that sleeps", self.failing(network_idle=10001.0)[0])
+
+    def test_is_shown_with_what_has_no_limit(self):
+        results = self.results()["network_put"]
+        results["heddle"].rounds[0][("network_atomic_rate", "heddle", 8)] = 3.0
+        text = report.network_put_section(results)
+        self.assertIn("| each put of 1 MiB, 16 and a quiet | 10.0 | 11.1 | 1.11 |", text)
+        self.assertIn("| each atomic_add, the same | - | 3.000 | - |", text)
+        self.assertIn("takes 9,999 us of a processor", text)
+
+    def test_of_soft_rdma_is_within_one_machine(self):
+        one = Series(rounds=[{("perftest_write_lat", "perftest", 8): 600.0,
+                              ("network_signal", "heddle", 8): 900.0}])
+        self.assertIn("| 600.0 | 900.0 | 1.50 |", report.rdma_section({"machine": one}))
 
 
 class Blocks(unittest.TestCase):

@@ -44,7 +44,7 @@ check "flags of 8 bits" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 3 
   "$bin/heddle-perf" all_reduce -b 8 -e 4096 -n 1000
 check "blocks of threads and channels" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 2 -x HEDDLE_CHANNELS=3 \
   -x HEDDLE_BLOCK_THREADS=2 "$bin/heddle-perf" all_reduce -b 8 -e 100000 -f 50 -n 2 -w 0
-for operation in put get signal atomic barrier; do
+for operation in put get signal atomic barrier rate; do
   check "$operation" 0 "values : 0" "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-perf" $operation -b 1 -e 70001 -f 41 -n 5
 done
 check "train_digits" 0 "the same within rounding" "$bin/heddle-run" --bind-to none -n 3 "$bin/train_digits" --check --epochs 3
@@ -132,6 +132,9 @@ check "heaps of different sizes" 0 "PE 0 of 3 was sent 102" "$bin/heddle-run" --
 check "heddle-perf --json" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-perf" all_reduce -b 8 -e 64 -f 8 -n 5 --json "$scratch/rows.json"
 check "the rows of --json" 0 "^4 rows$" python3 "$here/check_rows.py" "$scratch/rows.json"
 rm -f "$scratch/rows.json"
+check "rate through the network" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-perf" rate --no-p2p \
+  --transport libfabric -b 8 -e 600 -f 75 -n 3 --queues 3
+check "no such transport" 2 "pigeons" "$bin/heddle-perf" put --transport pigeons
 check "no such operation" 2 "fly" "$bin/heddle-perf" fly
 check "no such type" 2 "float128" "$bin/heddle-perf" all_reduce -d float128
 check "no such reduction" 2 "xor" "$bin/heddle-perf" all_reduce -o xor

@@ -20,6 +20,7 @@ bool measure(const perf::options& chosen, const heddle::runtime& runtime) {
   if (chosen.operation == "signal") perf::measure_signal(with);
   if (chosen.operation == "atomic") perf::measure_atomic(with);
   if (chosen.operation == "barrier") perf::measure_barrier(with);
+  if (chosen.operation == "rate") perf::measure_rate(with);
   return out.finish();
 }
 
@@ -29,6 +30,7 @@ int main(int argc, char** argv) {
   perf::options chosen;
   int status = 0;
   if (!perf::parse_options(argc, argv, chosen, status)) return status;
+  perf::set_variables(chosen);
   try {
     std::atomic<bool> right{true};
     if (chosen.threads_as_pes > 0) {

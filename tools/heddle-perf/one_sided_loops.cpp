@@ -51,6 +51,31 @@ struct ping_pong {
   }
 };
 
+struct batch_loop {
+  template <heddle::block_group Block>
+  HEDDLE_FN void operator()(Block block, heddle::team_ref team, batches what) const {
+    const int mine = block.block_rank();
+    const heddle::team_ref queue = team.context(mine);
+    const size_t bytes = what.each.bytes;
+    unsigned char* const places =
+        what.each.dst + static_cast<size_t>(mine) * static_cast<size_t>(what.size) * bytes;
+    const uint64_t end = what.each.made + static_cast<uint64_t>(what.each.calls);
+    for (uint64_t call = what.each.made; call < end; ++call) {
+      for (int i = 0; i < what.size; ++i) {
+        unsigned char* const dst = places + static_cast<size_t>(i) * bytes;
+        const unsigned char* from =
+            what.each.src + moving_source::place(put_in_batch(call, mine, i));
+        if (what.words)
+          queue.put_signal_nbi(block, dst, from, bytes, what.words + mine, 1,
+                               heddle::signal_op::add, 1);
+        else
+          queue.put_nbi(block, dst, from, bytes, 1);
+      }
+      queue.quiet();
+    }
+  }
+};
+
 struct add_loop {
   template <heddle::block_group Block, class Word>
   HEDDLE_FN void operator()(Block block, heddle::team_ref team, Word* word, int calls) const {
@@ -72,6 +97,11 @@ void launch_gets(const heddle::stream& queue, int threads, const heddle::team_re
 void launch_ping_pong(const heddle::stream& queue, int threads, const heddle::team_ref& team,
                       const transfer& what, heddle::signal* word, std::uint64_t before) {
   heddle::launch(queue, 1, threads, ping_pong{}, team, what, word, before);
+}
+
+void launch_batches(const heddle::stream& queue, int blocks, int threads,
+                    const heddle::team_ref& team, const batches& what) {
+  heddle::launch(queue, blocks, threads, batch_loop{}, team, what);
 }
 
 template <class Word>

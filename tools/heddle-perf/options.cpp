@@ -7,6 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <array>
+#include <cstdlib>
 
 namespace perf {
 
@@ -43,13 +44,22 @@ std::vector<std::size_t> options::sizes() const {
   return all;
 }
 
+void set_variables(const options& chosen) {
+  const auto set = [](const char* name, const std::string& value) {
+    if (!value.empty()) ::setenv(name, value.c_str(), 1);
+  };
+  set("HEDDLE_TRANSPORT", chosen.transport);
+  set("HEDDLE_FABRIC_PROVIDER", chosen.provider);
+  set("HEDDLE_P2P_DISABLE", chosen.no_p2p ? "1" : "");
+}
+
 bool parse_options(int argc, char** argv, options& into, int& status) {
   for (int i = 0; i < argc; ++i) into.command += (i ? " " : "") + std::string(argv[i]);
   CLI::App app("Measures heddle: time, bandwidth and correctness, in the columns of nccl-tests.");
   const auto bytes = CLI::AsSizeValue(false);
   app.add_option("operation", into.operation)
       ->required()
-      ->check(CLI::IsMember({"all_reduce", "put", "get", "signal", "atomic", "barrier"}));
+      ->check(CLI::IsMember({"all_reduce", "put", "get", "signal", "atomic", "barrier", "rate"}));
   app.add_option("-b,--minbytes", into.min_bytes, "smallest size, as 8 or 64M")->transform(bytes);
   app.add_option("-e,--maxbytes", into.max_bytes, "largest size")->transform(bytes);
   app.add_option("-f,--stepfactor", into.factor, "factor from one size to the next")
@@ -83,6 +93,14 @@ bool parse_options(int argc, char** argv, options& into, int& status) {
   app.add_option("--threads-as-pes", into.threads_as_pes,
                  "run so many PEs as threads, without a launcher")
       ->check(CLI::Range(1, 256));
+  app.add_option("--queues", into.queues,
+                 "blocks of rate, each with a context; if not given: 1, 2, 4 ... HEDDLE_CONTEXTS")
+      ->check(CLI::Range(1, 16));
+  app.add_option("--transport", into.transport, "network: as HEDDLE_TRANSPORT")
+      ->check(CLI::IsMember({"auto", "verbs", "libfabric"}));
+  app.add_option("--provider", into.provider, "of libfabric: as HEDDLE_FABRIC_PROVIDER");
+  app.add_flag("--no-p2p", into.no_p2p,
+               "go through the network on one host too: as HEDDLE_P2P_DISABLE=1");
   app.add_option("--json", into.json_file, "write the results to this file as well");
   try {
     app.parse(argc, argv);
@@ -90,6 +108,9 @@ bool parse_options(int argc, char** argv, options& into, int& status) {
     status = app.exit(problem) == 0 ? 0 : 2;
     return false;
   }
+  // What a rate is of is small.
+  if (into.operation == "rate" && app.count("--maxbytes") == 0)
+    into.max_bytes = std::max<std::size_t>(into.min_bytes, 4096);
   if (into.min_bytes > into.max_bytes) {
     fmt::print(stderr, "heddle-perf: the smallest size {} (-b) is above the largest {} (-e)\n",
                into.min_bytes, into.max_bytes);

@@ -25,6 +25,10 @@ struct options {
   int root = -1;
   bool private_buffers = false;
   int threads_as_pes = 0;
+  int queues = 0;         ///< of rate; 0: one, then more up to the contexts
+  std::string transport;  ///< HEDDLE_TRANSPORT; empty: as the environment has it
+  std::string provider;   ///< HEDDLE_FABRIC_PROVIDER, likewise
+  bool no_p2p = false;    ///< HEDDLE_P2P_DISABLE
   std::string json_file;
   std::string command;  ///< as it was given, for the JSON
 
@@ -34,6 +38,9 @@ struct options {
 /// Parses; on a mistake prints what is wrong and gives the status to exit with in `status`. True to
 /// go on.
 bool parse_options(int argc, char** argv, options& into, int& status);
+
+/// Gives init the variables that the options name. Before there are threads.
+void set_variables(const options& chosen);
 
 const char* name_of(heddle_type_t type);
 const char* name_of(heddle_op_t op);

@@ -46,16 +46,23 @@ void report::start() {
       "# time: of a call, back to back; latency: of a call by itself after a barrier; the slowest "
       "PE's "
       "medians\n#\n");
+  const bool rates = chosen_.operation == "rate";
+  if (rates)
+    fmt::print(
+        "# a call: a batch of up to 64 puts and a quiet, from each queue; time: of a put\n#\n");
   const bool both = chosen_.operation == "all_reduce";
   fmt::print("#{:>59}{:>46}\n", both ? "out-of-place" : "", both ? "in-place" : "");
   const auto columns =
       fmt::format("{:>10}{:>10}{:>9}{:>9}{:>7}", "time", "latency", "algbw", "busbw", "#wrong");
-  fmt::print("#{:>11}{:>12}{:>9}{:>7}{}{}\n", "size", "count", "type", "redop", columns,
-             both ? " " + columns : "");
+  const auto more = [&](const char* first, const char* second) {
+    return rates ? fmt::format("{:>8}{:>10}", first, second) : std::string();
+  };
+  fmt::print("#{:>11}{:>12}{:>9}{:>7}{}{}{}\n", "size", "count", "type", "redop", columns,
+             both ? " " + columns : "", more("queues", "rate"));
   const auto units =
       fmt::format("{:>10}{:>10}{:>9}{:>9}{:>7}", "(us)", "(us)", "(GB/s)", "(GB/s)", "");
-  fmt::print("#{:>11}{:>12}{:>9}{:>7}{}{}\n", "(B)", "(elements)", "", "", units,
-             both ? " " + units : "");
+  fmt::print("#{:>11}{:>12}{:>9}{:>7}{}{}{}\n", "(B)", "(elements)", "", "", units,
+             both ? " " + units : "", more("", "(M/s)"));
 }
 
 void report::progress(const std::string& what) const {
@@ -71,6 +78,7 @@ void report::add(const std::vector<row>& line) {
   for (std::size_t i = 0; i < line.size(); ++i)
     fmt::print("{}{:>10.3f}{:>10.3f}{:>9.3f}{:>9.3f}{:>7}", i ? " " : "", line[i].time_us,
                line[i].latency_us, line[i].algbw, line[i].busbw, wrong_text(line[i]));
+  if (first.queues > 0) fmt::print("{:>8}{:>10.3f}", first.queues, first.rate);
   fmt::print("\n");
   std::fflush(stdout);
 }
@@ -109,21 +117,26 @@ void report::write_json() const {
       {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
       {"command", chosen_.command},
       {"rows", nlohmann::ordered_json::array()}};
-  for (const auto& measured : rows_)
-    all["rows"].push_back(
-        {{"collective", measured.collective},
-         {"bytes", measured.bytes},
-         {"count", measured.count},
-         {"type", measured.type},
-         {"redop", measured.redop},
-         {"in_place", measured.in_place},
-         {"algo", measured.algo},
-         {"proto", measured.proto},
-         {"time_us", measured.time_us},
-         {"latency_us", measured.latency_us},
-         {"algbw", measured.algbw},
-         {"busbw", measured.busbw},
-         {"wrong", measured.wrong ? nlohmann::ordered_json(*measured.wrong) : nullptr}});
+  for (const auto& measured : rows_) {
+    auto& written = all["rows"].emplace_back(nlohmann::ordered_json{
+        {"collective", measured.collective},
+        {"bytes", measured.bytes},
+        {"count", measured.count},
+        {"type", measured.type},
+        {"redop", measured.redop},
+        {"in_place", measured.in_place},
+        {"algo", measured.algo},
+        {"proto", measured.proto},
+        {"time_us", measured.time_us},
+        {"latency_us", measured.latency_us},
+        {"algbw", measured.algbw},
+        {"busbw", measured.busbw},
+        {"wrong", measured.wrong ? nlohmann::ordered_json(*measured.wrong) : nullptr}});
+    if (measured.queues > 0) {
+      written["queues"] = measured.queues;
+      written["rate"] = measured.rate;
+    }
+  }
   std::ofstream file(chosen_.json_file);
   file << all.dump(2) << '\n';
   if (!file) throw std::runtime_error("cannot write " + chosen_.json_file);

@@ -25,6 +25,8 @@ struct row {
   double latency_us = 0;  ///< of a call by itself, after a barrier: the slowest PE's, median
   double algbw = 0;
   double busbw = 0;
+  int queues = 0;                    ///< of rate
+  double rate = 0;                   ///< of rate: million operations a second, of all queues
   std::optional<std::size_t> wrong;  ///< elements, over all PEs; empty if not checked
 };
 

@@ -139,5 +139,6 @@ void measure_get(const session& with);
 void measure_signal(const session& with);
 void measure_atomic(const session& with);
 void measure_barrier(const session& with);
+void measure_rate(const session& with);
 
 }  // namespace perf

@@ -4,6 +4,7 @@
 
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
+#include <sys/epoll.h>
 
 #include "support/throw_error.hpp"
 
@@ -48,14 +49,22 @@ void endpoint::open_completions() {
     check(::fi_cq_open(domain_.get(), &queue, &opened, nullptr), "fi_cq_open");
   }
   completions_.reset(opened);
-  if (queue.wait_obj == FI_WAIT_FD &&
-      ::fi_control(&opened->fid, FI_GETWAIT, &wait_descriptor_) != 0)
-    wait_descriptor_ = -1;
+  int descriptor = -1;
+  if (queue.wait_obj == FI_WAIT_NONE || ::fi_control(&opened->fid, FI_GETWAIT, &descriptor) != 0)
+    return;
+  unique_fd events(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_event wanted{};
+  wanted.events = EPOLLIN | EPOLLET;
+  if (events && ::epoll_ctl(events.get(), EPOLL_CTL_ADD, descriptor, &wanted) == 0)
+    events_ = std::move(events);
 }
 
 bool endpoint::may_wait() const {
+  epoll_event event{};
+  // What is taken here may have come after the last look at the queue.
+  if (!events_ || ::epoll_wait(events_.get(), &event, 1, 0) != 0) return false;
   fid* queue = &completions_->fid;
-  return wait_descriptor_ >= 0 && ::fi_trywait(fabric_.get(), &queue, 1) == FI_SUCCESS;
+  return ::fi_trywait(fabric_.get(), &queue, 1) == FI_SUCCESS;
 }
 
 std::vector<std::byte> endpoint::name() const {

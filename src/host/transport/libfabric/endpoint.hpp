@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "host/transport/libfabric/library.hpp"
+#include "support/unique_fd.hpp"
 
 namespace heddle::libfabric {
 
@@ -35,8 +36,8 @@ class endpoint {
   [[nodiscard]] fid_av* addresses() const { return addresses_.get(); }
   [[nodiscard]] fid_cq* completions() const { return completions_.get(); }
   [[nodiscard]] fid_ep* get() const { return endpoint_.get(); }
-  /// Readable when there are completions; -1 if the provider has none.
-  [[nodiscard]] int wait_descriptor() const { return wait_descriptor_; }
+  /// Readable when something has happened since may_wait(); -1 if the provider has none.
+  [[nodiscard]] int wait_descriptor() const { return events_.get(); }
   /// True if nothing is there that would not wake a wait for the descriptor.
   [[nodiscard]] bool may_wait() const;
   /// What peers insert to reach it.
@@ -53,7 +54,9 @@ class endpoint {
   owned<fid_av> addresses_;
   owned<fid_cq> completions_;
   owned<fid_ep> endpoint_;
-  int wait_descriptor_ = -1;
+  /// What the queue's descriptor tells, once each: that of the provider net stays readable after
+  /// its first completion.
+  unique_fd events_;
 };
 
 }  // namespace heddle::libfabric

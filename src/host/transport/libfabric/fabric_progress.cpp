@@ -21,7 +21,7 @@ constexpr int most_batches = 8;
 }  // namespace
 
 bool fabric_transport::progress(listener& listener) {
-  std::array<fi_cq_data_entry, batch> entries{};
+  std::array<fi_cq_data_entry, batch> entries;
   bool any = false;
   for (int i = 0; i < most_batches; ++i) {
     const auto count = ::fi_cq_read(endpoint_.completions(), entries.data(), entries.size());

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The heddle developers
+# SPDX-License-Identifier: Apache-2.0
+#
+# rdma.sh PROGRAM: in the machine of tests/rdma_vm, measures perftest and then heddle (PROGRAM: bench_network_put) between
+# the devices rxe0 and rxe1. Counts are small: the processors are emulated. Prints what the benchmark programs print.
+set -euo pipefail
+program=$1
+work=$(mktemp -d)
+port=18600
+
+# perftest WHAT BYTES FIELD PROGRAM...: FIELD is which number of perftest's line of results gives the microseconds, as awk
+# knows it.
+perftest() {
+  local what=$1 bytes=$2 us=$3 server out=$work/$1
+  shift 3
+  port=$((port + 1))
+  "$@" -d rxe1 -p $port -s "$bytes" -F >"$out.server" 2>&1 &
+  server=$!
+  # Until it listens.
+  for _ in $(seq 100); do
+    if "$@" -d rxe0 -p $port -s "$bytes" -F 10.77.0.2 >"$out" 2>&1; then break; fi
+    grep -q "Couldn't connect" "$out" || break
+    sleep 0.1
+  done
+  wait $server || { echo "rdma.sh: $1: $(tail -n 3 "$out" "$out.server" | tr '\n' ' ')" >&2; exit 1; }
+  awk -v what="$what" -v bytes="$bytes" '
+    $1 == bytes && NF >= 5 { us = '"$us"'; found = 1 }
+    END { if (!found) exit 1
+          printf "{\"what\": \"%s\", \"variant\": \"perftest\", \"bytes\": %d, \"us\": %.5f}\n", what, bytes, us }' "$out" ||
+    { echo "rdma.sh: no result of $1 in: $(tail -n 5 "$out" | tr '\n' ' ')" >&2; exit 1; }
+}
+
+# Latency: bytes, iterations, least, most, typical, average... Bandwidth: bytes, iterations, peak, average
+# (MiB a second), million a second.
+perftest perftest_write_lat 8 '$5' ib_write_lat -n 300
+perftest perftest_write_bw 1048576 '1e6 / $4' ib_write_bw -n 30 -t 16
+perftest perftest_write_rate 8 '1 / $5' ib_write_bw -n 2000 -t 64
+perftest perftest_atomic_rate 8 '1 / $5' ib_atomic_bw -n 1000
+
+export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29400 HEDDLE_JOB_SECRET=rdma.sh
+export HEDDLE_P2P_DISABLE=1 HEDDLE_TRANSPORT=verbs
+heddle=("$program" --batches 3 --batch-us 200000 --idle-s 0)
+RANK=1 LOCAL_RANK=1 HEDDLE_IB_HCA="=rxe1" "${heddle[@]}" &
+second=$!
+RANK=0 LOCAL_RANK=0 HEDDLE_IB_HCA="=rxe0" "${heddle[@]}"
+wait $second
