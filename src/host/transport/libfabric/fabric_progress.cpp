@@ -135,6 +135,7 @@ bool fabric_transport::may_wait() {
 void fabric_transport::lose(peer& to, const std::string& reason) {
   if (to.lost) return;
   to.lost = true;
+  last_loss_ = clock::now();
   while (operation* one = to.waiting.pop()) give_back(one);
   const int pe = to.silent.pe;
   failures_.push_back({pe, fmt::format("PE {} at {} cannot be reached through {}: {}", pe,

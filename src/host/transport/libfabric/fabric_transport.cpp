@@ -158,7 +158,8 @@ bool fabric_transport::taken(peer& to, operation* one, long long code, const cha
   if (!to.refused || now - to.refused_last > pause) to.refused_since = now;
   to.refused = true;
   to.refused_last = now;
-  if (now - to.refused_since <= timeout_) return false;
+  // What a lost peer held may have been in this one's way.
+  if (now - std::max(to.refused_since, last_loss_) <= timeout_) return false;
   lose(to, fmt::format("{}: not connected, or took nothing, for {} s", call, timeout_.count()));
   return true;
 }

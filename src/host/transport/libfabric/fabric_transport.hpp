@@ -123,6 +123,7 @@ class fabric_transport final : public transport {
   std::vector<std::unique_ptr<peer>> peers_;  ///< by PE; null until it is used
   std::vector<int> waiting_peers_;            ///< with messages in `waiting`
   std::vector<failure> failures_;             ///< not told yet
+  clock::time_point last_loss_;
   bool lost_all_ = false;
 };
 
