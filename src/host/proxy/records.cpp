@@ -289,7 +289,7 @@ std::vector<int> command_engine::awaited() const {
   for (const auto& lane : dirty_) late.insert(lane.begin(), lane.end());
   // What is not posted yet may wait for an answer of theirs.
   const auto is_silent = [&](const peer_state& peer) {
-    return std::any_of(peer.lanes.get(), peer.lanes.get() + options_.lanes,
+    return std::any_of(peer.lanes.begin(), peer.lanes.end(),
                        [](const lane_state& lane) { return lane.frames_in_flight() > 0; });
   };
   for (int pe = 0; late.empty() && pe < options_.n_pes; ++pe)
