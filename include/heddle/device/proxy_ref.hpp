@@ -22,6 +22,8 @@ struct proxy_ref {
   region regions[max_regions];
   /// Host threads that wait take over the proxy's work meanwhile: no other thread need be woken.
   void (*help)(void* proxy);
+  /// Sees to it that a command is carried out before long.
+  void (*notice)(void* proxy);
   void* proxy;
 
   /// The place of symmetric memory, given by this PE's address.

@@ -234,6 +234,8 @@ class team_ref {
   HEDDLE_FN uint64_t heap_offset(const void* address) const;
   /// Lets a waiting host thread do the proxy's work.
   HEDDLE_FN void help() const;
+  /// Lets the proxy know of a command, if it sleeps.
+  HEDDLE_FN void notice() const;
 
   // Through the proxy: team_remote.hpp.
   static constexpr uint64_t not_posted = ~uint64_t{0};

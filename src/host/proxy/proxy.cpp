@@ -74,6 +74,7 @@ void proxy::add_queues(const options& options, bool for_host, proxy_ref& ref) {
   };
   ref.contexts = options.contexts;
   ref.help = [](void* self) { static_cast<proxy*>(self)->help(); };
+  ref.notice = [](void* self) { static_cast<proxy*>(self)->notice(); };
   ref.proxy = this;
   std::copy(std::begin(options.regions), std::end(options.regions), ref.regions);
   for (int i = 0; i < options.contexts; ++i) {
@@ -115,9 +116,14 @@ void proxy::unlock_and_tell() {
   is_telling = false;
 }
 
+/// The proxy's thread is awake, and looks again within a tick; or it is woken.
+void proxy::notice() {
+  helped_.fetch_add(1);
+  if (is_asleep_.load()) ring();
+}
+
 void proxy::help() {
-  helped_.fetch_add(1, std::memory_order_relaxed);
-  if (is_asleep_.load(std::memory_order_relaxed)) ring();
+  notice();
   if (!driving_.try_lock()) {
     // Whoever drives looks again after this; or has gone by now.
     missed_.store(true);

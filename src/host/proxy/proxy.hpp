@@ -72,6 +72,7 @@ class proxy {
 
   void add_queues(const options& options, bool for_host, proxy_ref& ref);
   void help();
+  void notice();
   /// With driving_ locked.
   bool drive();
   void unlock_and_tell();

@@ -14,6 +14,12 @@ HEDDLE_FN inline void team_ref::help() const {
 #endif
 }
 
+HEDDLE_FN inline void team_ref::notice() const {
+#if !HEDDLE_ON_CUDA
+  proxy_->notice(proxy_->proxy);
+#endif
+}
+
 /// Its index in the queue; not_posted if the team was aborted.
 HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post(command& what, const void* payload) const {
   const command_queue_ref& queue = proxy_->queues[context_];
@@ -32,7 +38,13 @@ HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post(command& what, const void*
   }
   if (what.pe >= 0) what.pe = world_[what.pe];
   queue.submit(at, what, payload);
-  help();
+  // Small puts that nobody waits for travel together: what follows them drives, or the proxy.
+  constexpr uint64_t together = 16;
+  if (!(what.flags & command::unhurried) ||
+      at / together != (at + command_queue_ref::slots_for(carried)) / together)
+    help();
+  else
+    notice();
   return at;
 }
 
@@ -74,6 +86,7 @@ HEDDLE_APART HEDDLE_FN inline void team_ref::remote_put(const void* dst, const v
   }
   const bool carried = bytes <= most_payload;
   if (carried) what.flags |= command::has_payload;
+  if (carried && !blocking && !signal_word) what.flags |= command::unhurried;
   if (blocking && !carried) what.flags |= command::wants_reply;
   const uint64_t posted = post(what, src);
   if (what.flags & command::wants_reply) (void)await_reply(posted, operation::put, pe);
