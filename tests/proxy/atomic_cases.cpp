@@ -64,7 +64,7 @@ TEST_CASE("every atomic, on 4 and 8 bytes, with and without its old value") {
 template <class T>
 void concurrent(proxy_job& job, test_pe& self, std::size_t at) {
   constexpr int threads = 2;
-  const int n = rounds(150);
+  const int n = rounds(60);
   const auto* failure = "";
   std::mutex guard;
   {

@@ -26,6 +26,8 @@ struct network {
   /// this machine does not have it.
   std::function<made_network(int n_pes, double timeout, std::uint64_t seed)> make;
   bool gives_events = true;  ///< proxies sleep until one
+  /// A PE of this very process may go, and the others live on.
+  bool outlives_peers = true;
 };
 
 /// All of them, one ctest test each (CMakeLists.txt).
