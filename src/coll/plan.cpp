@@ -145,6 +145,13 @@ plan choose_all_reduce(const plan_question& question) {
   if (plan.algo == algorithm::hierarchical && !question.has_domains)
     plan.algo = question.all_mapped && direct(question) ? algorithm::two_shot : algorithm::ring;
   plan.proto = question.forced_protocol.value_or(best_protocol(plan.algo, question));
+  if (is_simple_only(plan.algo) && plan.proto != protocol::simple) {
+    if (question.forced_algorithm)
+      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                  "HEDDLE_ALGO={} with HEDDLE_PROTO={}: it has the protocol simple alone",
+                  name_of(*question.forced_algorithm), name_of(plan.proto));
+    if (question.all_mapped) plan.algo = algorithm::one_shot;
+  }
   // Words with flags would be no quicker: the network tells of what arrives by itself.
   if (!question.all_mapped) plan.proto = protocol::simple;
   if (plan.proto == protocol::ll128 && !has_ll128(question))
@@ -152,13 +159,6 @@ plan choose_all_reduce(const plan_question& question) {
                 "HEDDLE_PROTO=ll128 needs 128 bytes of a store to arrive together at every PE, "
                 "which is known of PEs on one GPU or on GPUs joined by NVLink that every process "
                 "sees, and not of all of these; unset it, or choose simple or ll");
-  if (is_simple_only(plan.algo) && plan.proto != protocol::simple) {
-    if (question.forced_algorithm)
-      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                  "HEDDLE_ALGO={} with HEDDLE_PROTO={}: it has the protocol simple alone",
-                  name_of(*question.forced_algorithm), name_of(plan.proto));
-    plan.algo = algorithm::one_shot;
-  }
   plan.channels = question.forced_channels > 0
                       ? std::min(question.forced_channels, most_channels(plan.algo, question))
                       : usual_channels(plan, question);

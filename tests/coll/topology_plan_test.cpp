@@ -8,6 +8,7 @@
 #include <heddle/error.hpp>
 #include <vector>
 
+#include "coll/domains.hpp"
 #include "coll/plan.hpp"
 #include "coll/topology.hpp"
 
@@ -105,7 +106,7 @@ TEST_CASE("multicast is chosen where the user has asked for it and it is there")
   question.forced_algorithm = algorithm::multicast;
   const plan instead = choose_all_reduce(question);
   CHECK(instead.algo == algorithm::two_shot);
-  CHECK(explain(instead, question).find("no multicast here") != std::string::npos);
+  CHECK(explain(instead, question).find("that is not here") != std::string::npos);
   question.on_cuda = false;
   CHECK(choose_all_reduce(question).algo == algorithm::multicast);
   question.forced_protocol = protocol::ll;
@@ -131,7 +132,9 @@ TEST_CASE("a plan follows from the question, and what is forced is obeyed or ref
   CHECK(large.algo == algorithm::two_shot);
   CHECK(large.streaming);
   CHECK_FALSE(choose_all_reduce({.bytes = 1 << 20, .n_pes = 2}).streaming);
-  CHECK(choose_all_reduce({.bytes = 8, .n_pes = 4, .all_mapped = false}).algo == algorithm::tree);
+  const plan few = choose_all_reduce({.bytes = 8, .n_pes = 4, .all_mapped = false});
+  CHECK(few.algo == algorithm::one_shot);
+  CHECK(few.proto == protocol::simple);
   CHECK(choose_all_reduce({.bytes = 1 << 30, .n_pes = 4, .all_mapped = false}).algo ==
         algorithm::ring);
   CHECK(choose_all_reduce({.bytes = 8, .n_pes = 1000}).algo == algorithm::tree);
@@ -151,16 +154,40 @@ TEST_CASE("a plan follows from the question, and what is forced is obeyed or ref
 
   forced.forced_algorithm = algorithm::two_shot;
   CHECK(choose_all_reduce(forced).channels == 64);
-  forced.all_mapped = false;
+  forced.n_pes = 65;
   CHECK_THROWS_WITH_AS((void)choose_all_reduce(forced), doctest::Contains("choose ring or tree"),
                        error);
-  forced.all_mapped = true;
+  forced.n_pes = 4;
   forced.forced_protocol = protocol::ll;
   CHECK_THROWS_WITH_AS((void)choose_all_reduce(forced), doctest::Contains("simple alone"), error);
   CHECK_FALSE(parse_algorithm(""));
   CHECK(parse_algorithm("tree") == algorithm::tree);
   CHECK(parse_protocol("ll128") == protocol::ll128);
   CHECK_THROWS_WITH_AS((void)parse_protocol("ll64"), doctest::Contains("simple, ll, ll128"), error);
+}
+
+TEST_CASE("a team of several domains of several PEs goes by them") {
+  plan_question question{.bytes = 1 << 20, .n_pes = 4, .all_mapped = false, .has_domains = true};
+  const plan chosen = choose_all_reduce(question);
+  CHECK(chosen.algo == algorithm::hierarchical);
+  CHECK(chosen.proto == protocol::simple);
+  CHECK(explain(chosen, question).find("by memory in each") != std::string::npos);
+  question.forced_algorithm = algorithm::hierarchical;
+  question.has_domains = false;
+  const plan instead = choose_all_reduce(question);
+  CHECK(instead.algo == algorithm::ring);
+  CHECK(explain(instead, question).find("that is not here") != std::string::npos);
+
+  const std::vector<int> hosts = {7, 3, 7, 3, 3, 7};
+  const auto domains = find_domains(hosts);
+  CHECK(domains.count == 2);
+  CHECK(domains.size == 3);
+  CHECK(domains.pes == std::vector<std::int32_t>{0, 2, 5, 1, 3, 4});
+  CHECK(domains.is_hierarchy());
+  CHECK_FALSE(find_domains(std::vector<int>{1, 1, 2}).is_hierarchy());
+  CHECK_FALSE(find_domains(std::vector<int>{1, 2, 3}).is_hierarchy());
+  CHECK_FALSE(find_domains(std::vector<int>{1, 1, 1}).is_hierarchy());
+  CHECK_FALSE(find_domains(std::vector<int>(34, 0)).is_hierarchy());
 }
 
 TEST_CASE("LL128 is chosen where lines arrive whole, and refused where that is not known") {
@@ -190,7 +217,9 @@ TEST_CASE("LL128 is chosen where lines arrive whole, and refused where that is n
   remote.all_mapped = false;
   CHECK(choose_all_reduce(remote).proto != protocol::ll128);
   remote.forced_protocol = protocol::ll128;
-  CHECK_THROWS_WITH_AS((void)choose_all_reduce(remote), doctest::Contains("are remote"), error);
+  const plan over_network = choose_all_reduce(remote);
+  CHECK(over_network.proto == protocol::simple);
+  CHECK(explain(over_network, remote).find("simple where PEs are remote") != std::string::npos);
 
   plan_question threads = joined;
   threads.forced_threads = 48;

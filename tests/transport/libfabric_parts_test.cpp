@@ -236,7 +236,7 @@ TEST_CASE("a provider that is not there is an error that lists what is") {
     const std::string text = missing.what();
     CHECK(text.find("no-such-provider") != std::string::npos);
     if (text.find("libfabric.so.1 is not there") == std::string::npos)
-      CHECK(text.find("\n  ") != std::string::npos);
+      CHECK(text.find("net") != std::string::npos);
   }
 }
 

@@ -159,6 +159,9 @@ TEST_CASE("a stranger's messages and writes leave a PE as it was") {
   run_job({}, [](test_pe& self) {
     self.expose(0, self.heap().size());
     const int peer = 1 - self.pe();
+    self.send(peer, std::vector<std::byte>(8));
+    self.receive();
+    self.meet();
     {
       // It knows the address, and no key.
       auto stranger = make_transport(self.seed() + 7, std::chrono::duration<double>(patience()));

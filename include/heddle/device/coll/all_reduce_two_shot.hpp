@@ -144,8 +144,9 @@ HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team, const channe
 /// One piece of at most staging_capacity() bytes. The slot of PE p in staging_in holds its input to
 /// my segment; staging_out has the layout of the piece.
 template <class T, class Op, group G>
-HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scratch& scratch,
-                               int barrier, const T* input, T* output, size_t n) {
+HEDDLE_APART HEDDLE_FN bool two_shot_staged(G group, const team_ref& team,
+                                            const channel_scratch& scratch, int barrier,
+                                            const T* input, T* output, size_t n) {
   const int me = team.my_pe();
   const int n_pes = team.n_pes();
   const segment<T> mine(n, n_pes, me);
