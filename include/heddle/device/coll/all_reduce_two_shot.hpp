@@ -141,6 +141,13 @@ HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team, const channe
                            [&](int) { return offsets; });
 }
 
+/// To any PE, in registers of its own.
+template <group G>
+HEDDLE_APART HEDDLE_FN void push(G group, const team_ref& team, byte* dst, const byte* src,
+                                 size_t bytes, int pe) {
+  team.put_nbi(group, dst, src, bytes, pe);
+}
+
 /// One piece of at most staging_capacity() bytes. The slot of PE p in staging_in holds its input to
 /// my segment; staging_out has the layout of the piece.
 template <class T, class Op, group G>
@@ -157,8 +164,8 @@ HEDDLE_APART HEDDLE_FN bool two_shot_staged(G group, const team_ref& team,
   for (int i = 1; i < n_pes; ++i) {
     const int pe = (me + i) % n_pes;
     const segment<T> theirs(n, n_pes, pe);
-    team.put_nbi(group, in + static_cast<size_t>(me) * slot_bytes,
-                 reinterpret_cast<const byte*>(input + theirs.begin), theirs.count * sizeof(T), pe);
+    push(group, team, in + static_cast<size_t>(me) * slot_bytes,
+         reinterpret_cast<const byte*>(input + theirs.begin), theirs.count * sizeof(T), pe);
   }
   if (team.sync(group, barrier) != wait_status::ok) return false;
 
@@ -180,7 +187,8 @@ HEDDLE_APART HEDDLE_FN bool two_shot_staged(G group, const team_ref& team,
   reduce_copy<T, Op>(group, with.view(), mine.count, {n_pes});
   for (int i = 1; has_remote && i < n_pes; ++i) {
     const int pe = (me + i) % n_pes;
-    if (team.is_remote(pe)) team.put_nbi(group, out + mine.begin, out + mine.begin, mine.count, pe);
+    auto* result = reinterpret_cast<byte*>(out + mine.begin);
+    if (team.is_remote(pe)) push(group, team, result, result, mine.count * sizeof(T), pe);
   }
   if (team.sync(group, barrier) != wait_status::ok) return false;
 
