@@ -291,7 +291,10 @@ TEST_CASE("a kernel that waits for nobody ends at the deadline, with a record") 
     } catch (const error& failure) {
       told = failure.what();
     }
-    check(told.find("wait_until") != std::string::npos, told);
+    // Into the records of a PE that memory does not reach nobody looks.
+    const char* expected = std::getenv("HEDDLE_P2P_DISABLE") ? "passed the deadline" : "wait_until";
+    check(told.find("wait_until") != std::string::npos || told.find(expected) != std::string::npos,
+          told);
   });
   ::unsetenv("HEDDLE_TIMEOUT");
 }
