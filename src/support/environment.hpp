@@ -26,11 +26,11 @@ struct environment {
   bool p2p_disable = false;  ///< HEDDLE_P2P_DISABLE: reach no other PE by memory
   bool ib_disable = false;   ///< HEDDLE_IB_DISABLE: as NCCL_IB_DISABLE
   int contexts = 0;          ///< HEDDLE_CONTEXTS: of a PE's proxy
-  std::string transport;        ///< HEDDLE_TRANSPORT: auto, verbs or libfabric
-  bool multicast = false;       ///< HEDDLE_MULTICAST: use the NVLink switch's multicast
-  int max_teams = 0;            ///< HEDDLE_MAX_TEAMS: teams alive at one time; auto by device
-  std::string job_secret;     ///< HEDDLE_JOB_SECRET: shared by PEs that torchrun's variables start
-  int rendezvous_port = 0;    ///< HEDDLE_RENDEZVOUS_PORT: 0: MASTER_PORT + 1
+  std::string transport;     ///< HEDDLE_TRANSPORT: auto, verbs or libfabric
+  bool multicast = false;    ///< HEDDLE_MULTICAST: use the NVLink switch's multicast
+  int max_teams = 0;         ///< HEDDLE_MAX_TEAMS: teams alive at one time; auto by device
+  std::string job_secret;    ///< HEDDLE_JOB_SECRET: shared by PEs that torchrun's variables start
+  int rendezvous_port = 0;   ///< HEDDLE_RENDEZVOUS_PORT: 0: MASTER_PORT + 1
   std::string ib_hca;        ///< HEDDLE_IB_HCA: as NCCL_IB_HCA
   int ib_gid_index = -1;     ///< HEDDLE_IB_GID_INDEX: -1 chooses
   int ib_timeout = 0;        ///< HEDDLE_IB_TIMEOUT: exponent of the card's acknowledgement wait

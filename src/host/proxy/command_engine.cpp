@@ -85,7 +85,7 @@ bool command_engine::post(active_command& command) {
     case command_kind::quiet:
       return quiet(command);
     case command_kind::abort:
-      return abort(command);
+      return send_abort(command);
   }
   reply(command);
   return true;
@@ -510,7 +510,7 @@ bool command_engine::quiet(active_command& command) {
   return true;
 }
 
-bool command_engine::abort(const active_command& command) {
+bool command_engine::send_abort(const active_command& command) {
   const auto& what = command.what;
   record_header header{};
   header.kind = record_kind::abort;

@@ -147,7 +147,7 @@ class command_engine final : transport::listener {
   bool iget(active_command& command);
   bool fence(const active_command& command);
   bool quiet(active_command& command);
-  bool abort(const active_command& command);
+  bool send_abort(const active_command& command);
   void reply(const active_command& command, std::uint64_t value = 0);
   /// Whether the local memory of an operation may still be written.
   [[nodiscard]] static bool is_waited_for(const operation* what) {
