@@ -141,6 +141,9 @@ plan choose_all_reduce(const plan_question& question) {
   // A split team has no multicast where the world has one.
   if (plan.algo == algorithm::multicast && question.on_cuda && !question.has_multicast)
     plan.algo = algorithm::two_shot;
+  // A GPU's two-shot is for memory alone.
+  if (is_two_shot(plan.algo) && question.on_cuda && !question.all_mapped)
+    plan.algo = algorithm::ring;
   // Nor has a team of one domain a hierarchy.
   if (plan.algo == algorithm::hierarchical && !question.has_domains)
     plan.algo = question.all_mapped && direct(question) ? algorithm::two_shot : algorithm::ring;

@@ -178,6 +178,11 @@ TEST_CASE("a team of several domains of several PEs goes by them") {
   CHECK(instead.algo == algorithm::ring);
   CHECK(explain(instead, question).find("that is not here") != std::string::npos);
 
+  question.forced_algorithm = algorithm::two_shot;
+  CHECK(choose_all_reduce(question).algo == algorithm::two_shot);
+  question.on_cuda = true;
+  CHECK(choose_all_reduce(question).algo == algorithm::ring);
+
   const std::vector<int> hosts = {7, 3, 7, 3, 3, 7};
   const auto domains = find_domains(hosts);
   CHECK(domains.count == 2);

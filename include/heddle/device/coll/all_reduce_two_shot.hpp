@@ -141,19 +141,15 @@ HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team, const channe
                            [&](int) { return offsets; });
 }
 
-/// To any PE, in registers of its own.
-template <group G>
-HEDDLE_APART HEDDLE_FN void push(G group, const team_ref& team, byte* dst, const byte* src,
-                                 size_t bytes, int pe) {
-  team.put_nbi(group, dst, src, bytes, pe);
-}
+/// Whether the staged way is there for remote PEs. A GPU's registers are full as it is, and its
+/// plans go over the network in other ways.
+inline constexpr bool two_shot_has_network = !HEDDLE_ON_CUDA;
 
 /// One piece of at most staging_capacity() bytes. The slot of PE p in staging_in holds its input to
 /// my segment; staging_out has the layout of the piece.
 template <class T, class Op, group G>
-HEDDLE_APART HEDDLE_FN bool two_shot_staged(G group, const team_ref& team,
-                                            const channel_scratch& scratch, int barrier,
-                                            const T* input, T* output, size_t n) {
+HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scratch& scratch,
+                               int barrier, const T* input, T* output, size_t n) {
   const int me = team.my_pe();
   const int n_pes = team.n_pes();
   const segment<T> mine(n, n_pes, me);
@@ -164,8 +160,12 @@ HEDDLE_APART HEDDLE_FN bool two_shot_staged(G group, const team_ref& team,
   for (int i = 1; i < n_pes; ++i) {
     const int pe = (me + i) % n_pes;
     const segment<T> theirs(n, n_pes, pe);
-    push(group, team, in + static_cast<size_t>(me) * slot_bytes,
-         reinterpret_cast<const byte*>(input + theirs.begin), theirs.count * sizeof(T), pe);
+    auto* slot = in + static_cast<size_t>(me) * slot_bytes;
+    const auto* from = reinterpret_cast<const byte*>(input + theirs.begin);
+    if constexpr (two_shot_has_network)
+      team.put_nbi(group, slot, from, theirs.count * sizeof(T), pe);
+    else
+      copy(group, team.ptr(slot, pe), from, theirs.count * sizeof(T));
   }
   if (team.sync(group, barrier) != wait_status::ok) return false;
 
@@ -177,7 +177,7 @@ HEDDLE_APART HEDDLE_FN bool two_shot_staged(G group, const team_ref& team,
   bool has_remote = false;
   for (int i = 1; i < n_pes; ++i) {
     const int pe = (me + i) % n_pes;
-    if (team.is_remote(pe))
+    if (two_shot_has_network && team.is_remote(pe))
       has_remote = true;
     else
       with.add_destination(team.ptr(out, pe) + mine.begin);
@@ -185,10 +185,9 @@ HEDDLE_APART HEDDLE_FN bool two_shot_staged(G group, const team_ref& team,
   // The network takes the result from here: `output` is the user's again on return.
   if (has_remote) with.add_destination(out + mine.begin);
   reduce_copy<T, Op>(group, with.view(), mine.count, {n_pes});
-  for (int i = 1; has_remote && i < n_pes; ++i) {
+  for (int i = 1; two_shot_has_network && has_remote && i < n_pes; ++i) {
     const int pe = (me + i) % n_pes;
-    auto* result = reinterpret_cast<byte*>(out + mine.begin);
-    if (team.is_remote(pe)) push(group, team, result, result, mine.count * sizeof(T), pe);
+    if (team.is_remote(pe)) team.put_nbi(group, out + mine.begin, out + mine.begin, mine.count, pe);
   }
   if (team.sync(group, barrier) != wait_status::ok) return false;
 
