@@ -54,8 +54,7 @@ class endpoint {
   owned<fid_av> addresses_;
   owned<fid_cq> completions_;
   owned<fid_ep> endpoint_;
-  /// What the queue's descriptor tells, once each: that of the provider net stays readable after
-  /// its first completion.
+  /// What the queue's descriptor tells, once each: one may stay readable after a completion.
   unique_fd events_;
 };
 
