@@ -185,6 +185,26 @@ std::optional<command_engine::local_side> command_engine::local_side_of(std::uin
   return local_side{staging_.at(chunk), std::min(bytes, staging_pool::chunk_bytes), chunk};
 }
 
+std::optional<command_engine::transfer> command_engine::next_transfer(
+    const active_command& command) {
+  const auto& what = command.what;
+  const symmetric_place place = what.remote + command.done;
+  const auto* piece = piece_of(what.pe, command.lane, place);
+  if (!piece) return std::nullopt;
+  const std::uint64_t left = piece->offset + piece->size - offset_of(place);
+  const std::size_t most =
+      std::min({what.bytes - command.done, left, std::uint64_t{about_.most_transfer_bytes}});
+  const std::uint64_t local = what.local + command.done;
+  const auto side = local_side_of(local, most);
+  if (!side) return std::nullopt;
+  return transfer{{what.pe, region_of(place), offset_of(place)}, *side, local};
+}
+
+void command_engine::take_back(const transfer& refused, std::uint64_t token) {
+  if (token != transport::no_token) parts_.remove(token);
+  if (refused.side.chunk >= 0) staging_.give_back(refused.side.chunk);
+}
+
 /// What has been posted to that lane is what the next quiet is about.
 void command_engine::heed(int pe, int lane_index) {
   lane_state& state = lane(pe, lane_index);
@@ -255,43 +275,36 @@ bool command_engine::put_by_writes(active_command& command) {
       ask_for_acknowledgement(what.pe, command.lane);
       return false;
     }
-    const symmetric_place place = what.remote + command.done;
-    const auto* piece = piece_of(what.pe, command.lane, place);
-    if (!piece) return false;
-    const std::uint64_t left = piece->offset + piece->size - offset_of(place);
-    const std::size_t most =
-        std::min({what.bytes - command.done, left, std::uint64_t{about_.most_transfer_bytes}});
-    const auto side = local_side_of(what.local + command.done, most);
-    if (!side) return false;
-    if (side->chunk >= 0)
-      memory_.read(0, side->address, reinterpret_cast<const void*>(what.local + command.done),
-                   side->bytes);
-    const bool wants_reply = (what.flags & command::wants_reply) != 0 && side->chunk < 0;
+    const auto next = next_transfer(command);
+    if (!next) return false;
+    const auto& side = next->side;
+    if (side.chunk >= 0)
+      memory_.read(0, side.address, reinterpret_cast<const void*>(next->local), side.bytes);
+    const bool wants_reply = (what.flags & command::wants_reply) != 0 && side.chunk < 0;
     std::uint64_t token = transport::no_token;
     if (wants_reply) begin_operation(command);
-    if (wants_reply || tracks_writes_ || side->chunk >= 0)
+    if (wants_reply || tracks_writes_ || side.chunk >= 0)
       token = parts_.add({.operation = wants_reply ? command.operation : 0,
                           .pe = what.pe,
                           .lane = command.lane,
                           .is_write = true,
                           .number = state.writes.posted() + 1,
-                          .chunk = side->chunk,
+                          .chunk = side.chunk,
                           .local = nullptr,
-                          .bytes = side->bytes});
+                          .bytes = side.bytes});
     const auto number = static_cast<std::uint32_t>(state.writes_sent + 1);
     const std::uint32_t immediate = static_cast<std::uint32_t>(options_.my_pe) << 16 |
                                     static_cast<std::uint32_t>(command.lane) << 12 |
                                     (number & 0xfff);
-    if (!network_.post_write(command.lane, {what.pe, region_of(place), offset_of(place)},
-                             side->address, side->bytes, token, immediate)) {
-      if (token != transport::no_token) parts_.remove(token);
-      if (side->chunk >= 0) staging_.give_back(side->chunk);
+    if (!network_.post_write(command.lane, next->place, side.address, side.bytes, token,
+                             immediate)) {
+      take_back(*next, token);
       return false;
     }
     if (wants_reply) ++operations_.find(command.operation)->parts;
     if (tracks_writes_) (void)state.writes.post();
     ++state.writes_sent;
-    command.done += side->bytes;
+    command.done += side.bytes;
   }
   if ((what.flags & command::has_signal) && !send_signal(command)) return false;
   return all_posted(command);
@@ -319,32 +332,25 @@ bool command_engine::get(active_command& command) {
     return all_posted(command);
   }
   while (command.done < what.bytes) {
-    const symmetric_place place = what.remote + command.done;
-    const auto* piece = piece_of(what.pe, command.lane, place);
-    if (!piece) return false;
-    const std::uint64_t left = piece->offset + piece->size - offset_of(place);
-    const std::size_t most =
-        std::min({what.bytes - command.done, left, std::uint64_t{about_.most_transfer_bytes}});
-    const auto side = local_side_of(what.local + command.done, most);
-    if (!side) return false;
+    const auto next = next_transfer(command);
+    if (!next) return false;
+    const auto& side = next->side;
     lane_state& state = lane(what.pe, command.lane);
     const auto token = parts_.add({.operation = command.operation,
                                    .pe = what.pe,
                                    .lane = command.lane,
                                    .is_write = false,
                                    .number = 0,
-                                   .chunk = side->chunk,
-                                   .local = reinterpret_cast<std::byte*>(what.local + command.done),
-                                   .bytes = side->bytes});
-    if (!network_.post_read(command.lane, side->address,
-                            {what.pe, region_of(place), offset_of(place)}, side->bytes, token)) {
-      parts_.remove(token);
-      if (side->chunk >= 0) staging_.give_back(side->chunk);
+                                   .chunk = side.chunk,
+                                   .local = reinterpret_cast<std::byte*>(next->local),
+                                   .bytes = side.bytes});
+    if (!network_.post_read(command.lane, side.address, next->place, side.bytes, token)) {
+      take_back(*next, token);
       return false;
     }
     ++operations_.find(command.operation)->parts;
     ++state.reads_outstanding;
-    command.done += side->bytes;
+    command.done += side.bytes;
   }
   return all_posted(command);
 }

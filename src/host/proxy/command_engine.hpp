@@ -168,6 +168,15 @@ class command_engine final : transport::listener {
     int chunk = -1;
   };
   [[nodiscard]] std::optional<local_side> local_side_of(std::uint64_t address, std::size_t bytes);
+  /// What of a put or get the network can move in one call, from `done` on; nothing: not now.
+  struct transfer {
+    remote_place place;
+    local_side side;
+    std::uint64_t local;  ///< the command's own memory, perhaps behind a chunk
+  };
+  [[nodiscard]] std::optional<transfer> next_transfer(const active_command& command);
+  /// The network has refused it.
+  void take_back(const transfer& refused, std::uint64_t token);
   [[nodiscard]] bool fence_allows(int pe, int lane_index);
   [[nodiscard]] bool check_place(const active_command& command, symmetric_place place,
                                  std::size_t bytes);

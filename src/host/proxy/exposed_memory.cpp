@@ -5,38 +5,18 @@
 
 #include <cstring>
 
+#include "host/word_kernels.hpp"
+
 namespace heddle {
 
 namespace {
 
-symmetric_place place_at(int region, std::uint64_t offset) {
-  return offset | static_cast<std::uint64_t>(region) << place_region_shift;
-}
-
 template <class Word>
-std::uint64_t apply(Word* word, atomic_op op, std::uint64_t value, std::uint64_t compare) {
-  atomic_ref<Word> target(*word);
-  const auto operand = static_cast<Word>(value);
-  switch (op) {
-    case atomic_op::fetch:
-      return target.load(acquire);
-    case atomic_op::swap:
-      return target.exchange(operand, acq_rel);
-    case atomic_op::add:
-      return target.fetch_add(operand, acq_rel);
-    case atomic_op::bit_and:
-      return target.fetch_and(operand, acq_rel);
-    case atomic_op::bit_or:
-      return target.fetch_or(operand, acq_rel);
-    case atomic_op::bit_xor:
-      return target.fetch_xor(operand, acq_rel);
-    case atomic_op::compare_swap: {
-      auto expected = static_cast<Word>(compare);
-      target.compare_exchange_strong(expected, operand, acq_rel, acquire);
-      return expected;
-    }
-  }
-  return 0;
+std::uint64_t apply(void* word, atomic_op op, std::uint64_t value, std::uint64_t compare) {
+  Word old = 0;
+  local_atomic_call<Word>{static_cast<Word*>(word), op, static_cast<Word>(value),
+                          static_cast<Word>(compare), &old}(thread_group{});
+  return old;
 }
 
 bool is_word(const void* at, std::size_t bytes) {
@@ -99,8 +79,8 @@ void exposed_memory::read(int region, void* to, const void* from, std::size_t by
 std::uint64_t exposed_memory::atomic(int region, void* word, std::size_t bytes, atomic_op op,
                                      std::uint64_t value, std::uint64_t compare) const {
   if (!on_host(region)) return device_->atomic(word, bytes, op, value, compare);
-  return bytes == 8 ? apply(static_cast<std::uint64_t*>(word), op, value, compare)
-                    : apply(static_cast<std::uint32_t*>(word), op, value, compare);
+  return bytes == 8 ? apply<std::uint64_t>(word, op, value, compare)
+                    : apply<std::uint32_t>(word, op, value, compare);
 }
 
 }  // namespace heddle

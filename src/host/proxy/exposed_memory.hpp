@@ -9,6 +9,9 @@
 
 namespace heddle {
 
+constexpr symmetric_place place_at(int region, std::uint64_t offset) {
+  return offset | static_cast<std::uint64_t>(region) << place_region_shift;
+}
 constexpr int region_of(symmetric_place place) {
   return static_cast<int>(place >> place_region_shift);
 }

@@ -14,10 +14,6 @@ namespace heddle {
 
 namespace {
 
-symmetric_place place_at(int region, std::uint64_t offset) {
-  return offset | static_cast<std::uint64_t>(region) << place_region_shift;
-}
-
 /// The entry at or before a key; end() if there is none.
 template <class Map, class Key>
 auto last_not_after(Map& map, Key key) {
