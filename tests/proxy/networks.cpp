@@ -49,6 +49,8 @@ network fabric(const std::string& name, const std::string& provider,
                                                 .order = order}));
                 return with_addresses(std::move(made));
               },
+          // Its descriptor is not to be waited for (endpoint.cpp).
+          .gives_events = provider != "net",
           .outlives_peers = outlives_peers};
 }
 

@@ -38,7 +38,7 @@ TEST_CASE("proxies with nothing to do take no processor") {
   const double used = (seconds_of_processor() - before) / n_pes;
   // Where the network gives no events the proxy looks for itself, a thousand times a second.
   const bool gives_events = chosen_network().gives_events;
-  CHECK(used < (gives_events ? 0.03 : 0.05));
+  CHECK(used < (gives_events ? 0.015 : 0.05));
 }
 
 TEST_CASE("a sleeping proxy wakes for a peer's put, get and atomic by itself") {
