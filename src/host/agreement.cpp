@@ -4,10 +4,12 @@
 #include "host/agreement.hpp"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <bitset>
 #include <heddle/device/team.hpp>
 #include <nlohmann/json.hpp>
 
@@ -47,13 +49,38 @@ std::size_t automatic_heap_size(const bootstrap& bootstrap, const environment& s
   return std::min(std::bit_ceil(memory), addresses / std::bit_ceil(neighbours));
 }
 
+using processor_set = std::bitset<CPU_SETSIZE>;
+
+/// Where this process may run; empty if the system does not tell.
+processor_set my_processors() {
+  cpu_set_t allowed;
+  processor_set mine;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return mine;
+  for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = CPU_ISSET(i, &allowed);
+  return mine;
+}
+
+std::vector<std::size_t> numbers_of(const processor_set& set) {
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < set.size(); ++i)
+    if (set[i]) numbers.push_back(i);
+  return numbers;
+}
+
+/// Looks at a word before a waiting thread yields: none where PEs must share a processor, which the
+/// one that is waited for may need.
+constexpr int spin_alone = 2000;
+constexpr int spin_crowded = 0;
+
 }  // namespace
 
 void agree_on_settings(bootstrap& bootstrap, environment& settings, deadline until) {
-  constexpr const char *asked_heap = "heap asked for", *automatic_heap = "automatic heap";
+  constexpr const char *asked_heap = "heap asked for", *automatic_heap = "automatic heap",
+                       *processors = "processors";
   auto mine = what_must_agree(settings);
   mine[asked_heap] = settings.heap_size;
   mine[automatic_heap] = automatic_heap_size(bootstrap, settings);
+  mine[processors] = numbers_of(my_processors());
   const auto sent = ordered_json::to_cbor(mine);
   const auto all = bootstrap.all_gather(std::as_bytes(std::span(sent)), until);
 
@@ -63,10 +90,17 @@ void agree_on_settings(bootstrap& bootstrap, environment& settings, deadline unt
   };
   const auto first = read(all.front());
   auto automatic = mine[automatic_heap].get<std::size_t>();
+  processor_set of_host;
+  std::size_t neighbours = 0;
   for (std::size_t pe = 0; pe < all.size(); ++pe) {
     const auto theirs = read(all[pe]);
+    if (bootstrap.host_of(static_cast<int>(pe)) == bootstrap.host_of(bootstrap.rank())) {
+      ++neighbours;
+      for (const std::size_t number : theirs.value(processors, std::vector<std::size_t>()))
+        of_host.set(number);
+    }
     for (const auto& [name, value] : first.items()) {
-      if (name == asked_heap || name == automatic_heap ||
+      if (name == asked_heap || name == automatic_heap || name == processors ||
           theirs.value(name, ordered_json()) == value)
         continue;
       throw_error(
@@ -79,6 +113,9 @@ void agree_on_settings(bootstrap& bootstrap, environment& settings, deadline unt
     automatic = std::min(automatic, theirs.value(automatic_heap, automatic));
   }
   if (settings.heap_size == 0) settings.heap_size = automatic;
+  if (settings.spin < 0)
+    settings.spin =
+        neighbours > std::max<std::size_t>(of_host.count(), 1) ? spin_crowded : spin_alone;
 }
 
 }  // namespace heddle

@@ -11,7 +11,8 @@ namespace heddle {
 /// alike and their collectives to meet: library, and the variables that choose how. Throws
 /// HEDDLE_ERROR_MISMATCH, on every PE, with the first that differs from PE 0. The heap's size may
 /// differ: all reserve the largest that is asked for, or, if none is, what the smallest machine
-/// can. Collective.
+/// can. Fills in how long to spin, by the processors on which the PEs of this host may run.
+/// Collective.
 void agree_on_settings(bootstrap& bootstrap, environment& settings, deadline until);
 
 }  // namespace heddle

@@ -57,8 +57,12 @@ std::vector<fabric_description> find_fabrics(const std::string& provider,
   const auto* functions = libfabric::load_library();
   if (!functions) return result;
   const libfabric::offers offers(*functions);
-  for (const auto& one :
-       libfabric::rank_providers(offers.all(), {provider, interfaces, false, list_interfaces()}))
+  const libfabric::provider_wish wish{.provider = provider,
+                                      .interfaces = interfaces,
+                                      .one_host = false,
+                                      .cards_only = provider.empty(),
+                                      .there = list_interfaces()};
+  for (const auto& one : libfabric::rank_providers(offers.all(), wish))
     result.push_back({one.provider, one.interface, one.address,
                       one.fits ? promises_of(*one.info) : std::string(), one.reason});
   return result;

@@ -9,6 +9,7 @@
 #include "bootstrap/byte_stream.hpp"
 #include "bootstrap/keyed_hash.hpp"
 #include "host/transport/libfabric/libfabric_transport.hpp"
+#include "host/transport/tcp/tcp_transport.hpp"
 #include "host/transport/verbs/verbs_transport.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
@@ -33,6 +34,7 @@ struct told_proposal {
 
 /// A job that asked for a network is not to go on without.
 std::string wish_of(const environment& settings) {
+  if (settings.transport == "none") return "";
   if (settings.transport != "auto") return "HEDDLE_TRANSPORT=" + settings.transport;
   if (!settings.fabric_provider.empty())
     return "HEDDLE_FABRIC_PROVIDER=" + settings.fabric_provider;
@@ -43,6 +45,8 @@ std::string wish_of(const environment& settings) {
 std::string not_wanted(const std::string& kind, const environment& settings) {
   if (settings.transport != "auto" && settings.transport != kind)
     return "HEDDLE_TRANSPORT=" + settings.transport;
+  if (kind == "tcp" && !settings.fabric_provider.empty())
+    return "HEDDLE_FABRIC_PROVIDER=" + settings.fabric_provider;
   return kind == "verbs" && settings.ib_disable ? "HEDDLE_IB_DISABLE=1" : "";
 }
 
@@ -50,6 +54,14 @@ bool all_on_one_host(const bootstrap& bootstrap) {
   for (int pe = 0; pe < bootstrap.size(); ++pe)
     if (bootstrap.host_of(pe) != bootstrap.host_of(0)) return false;
   return true;
+}
+
+/// What the job's PEs know of each other in one network.
+std::array<std::byte, 16> token_of(const bootstrap& bootstrap, const char* purpose) {
+  std::array<std::byte, 16> token{};
+  const auto secret = derive_secret(bootstrap.job_secret(), purpose);
+  std::copy_n(secret.begin(), token.size(), token.begin());
+  return token;
 }
 
 verbs_options verbs_settings(const environment& settings, const bootstrap& bootstrap,
@@ -66,8 +78,27 @@ verbs_options verbs_settings(const environment& settings, const bootstrap& boots
   options.traffic_class = settings.ib_traffic_class;
   options.service_level = settings.ib_service_level;
   options.connect_timeout = std::chrono::duration<double>(settings.timeout);
-  const auto secret = derive_secret(bootstrap.job_secret(), "verbs");
-  std::copy_n(secret.begin(), options.job_token.size(), options.job_token.begin());
+  options.job_token = token_of(bootstrap, "verbs");
+  return options;
+}
+
+libfabric_options libfabric_settings(const environment& settings, const bootstrap& bootstrap) {
+  libfabric_options options;
+  options.provider = settings.fabric_provider;
+  options.interfaces = settings.socket_ifname;
+  options.one_host = all_on_one_host(bootstrap);
+  options.cards_only = settings.transport != "libfabric" && settings.fabric_provider.empty();
+  options.timeout = std::chrono::duration<double>(settings.timeout);
+  return options;
+}
+
+tcp_options tcp_settings(const environment& settings, const bootstrap& bootstrap) {
+  tcp_options options;
+  options.lanes = settings.contexts;
+  options.interfaces = settings.socket_ifname;
+  options.one_host = all_on_one_host(bootstrap);
+  options.timeout = std::chrono::duration<double>(settings.timeout);
+  options.job_token = token_of(bootstrap, "tcp");
   return options;
 }
 
@@ -80,12 +111,8 @@ proposal open(const std::string& kind, const environment& settings, const bootst
     if (kind == "verbs")
       made.network = make_verbs_transport(verbs_settings(settings, bootstrap, near));
     if (kind == "libfabric")
-      made.network =
-          make_libfabric_transport({.provider = settings.fabric_provider,
-                                    .interfaces = settings.socket_ifname,
-                                    .one_host = all_on_one_host(bootstrap),
-                                    .timeout = std::chrono::duration<double>(settings.timeout),
-                                    .order = {}});
+      made.network = make_libfabric_transport(libfabric_settings(settings, bootstrap));
+    if (kind == "tcp") made.network = make_tcp_transport(tcp_settings(settings, bootstrap));
     if (made.network) {
       // The name ends in the interface, which may differ.
       const auto& name = made.network->about().name;
@@ -134,7 +161,7 @@ network_choice choose_network(const environment& settings, bootstrap& bootstrap,
   std::string reason;
   std::string wish;
   // Every PE takes part in each round, whatever its own settings.
-  for (const std::string kind : {"verbs", "libfabric"}) {
+  for (const std::string kind : {"verbs", "libfabric", "tcp"}) {
     auto mine = open(kind, settings, bootstrap, near);
     const auto all = tell_all(mine, settings, bootstrap, until);
     const bool common = std::all_of(all.begin(), all.end(), [&](const auto& each) {

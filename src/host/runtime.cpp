@@ -63,10 +63,6 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
   join_network(internal_bytes);
   const auto neighbours = pes_of_my_host(*bootstrap_);
   cache_bytes_ = heddle::last_cache_bytes();
-  const bool oversubscribed =
-      neighbours.size() > static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
-  spin_ = environment_.spin >= 0 ? static_cast<std::uint32_t>(environment_.spin)
-                                 : (oversubscribed ? 0 : 2000);
   team_places_->take(world_place);
   team_places_->take(node_place);
   world_ = add_team(std::make_unique<heddle_team>(*this, heddle_team::kind::world, "world",

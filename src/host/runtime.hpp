@@ -78,7 +78,8 @@ struct heddle_runtime : heddle::live_handle {
   /// Of the last cache of this machine.
   [[nodiscard]] std::size_t cache_bytes() const { return cache_bytes_; }
   /// Polls of a host thread before it yields.
-  [[nodiscard]] std::uint32_t spin() const { return spin_; }
+  /// See HEDDLE_SPIN.
+  [[nodiscard]] std::uint32_t spin() const { return static_cast<std::uint32_t>(environment_.spin); }
 
   [[nodiscard]] heddle::deadline wait_deadline() const {
     return heddle::deadline::after(std::chrono::duration<double>(environment_.timeout));
@@ -138,16 +139,16 @@ struct heddle_runtime : heddle::live_handle {
   std::unique_ptr<heddle::symmetric_heap> heap_;
   std::unique_ptr<heddle::team_memory_pool> team_places_;
   std::unique_ptr<heddle::team_memory_pool> kernel_places_;  ///< where the heap has its own
-  std::unique_ptr<heddle::pe_network> network_;
-  std::string why_no_network_;
   std::size_t cache_bytes_ = 0;
-  std::uint32_t spin_ = 0;
 
   mutable std::mutex mutex_;  ///< guards what the bootstrap's thread sees: teams_, lost_
   std::vector<std::unique_ptr<heddle_team>> teams_;
   std::map<int, std::string> lost_;
   std::vector<std::unique_ptr<heddle_team>> left_teams_;  ///< not yet by all members
   std::uint64_t proposed_teams_ = 0;
+  /// Ends before the teams: its thread tells them of losses.
+  std::unique_ptr<heddle::pe_network> network_;
+  std::string why_no_network_;
   heddle_team* world_ = nullptr;
   heddle_team* node_ = nullptr;
   std::vector<std::unique_ptr<heddle_stream>> streams_;

@@ -222,9 +222,10 @@ const std::vector<variable>& variables() {
       {"HEDDLE_TIMEOUT", "300", "Seconds that a wait for another PE may take before it is an error",
        seconds(&environment::timeout)},
       {"HEDDLE_TRANSPORT", "auto",
-       "What carries data to PEs whose memory is not mapped: auto (verbs where there is a device "
-       "that works, else libfabric), verbs or libfabric",
-       one_of(&environment::transport, {"auto", "verbs", "libfabric"})},
+       "What carries data to PEs whose memory is not mapped: auto (the first that all PEs have "
+       "of verbs, libfabric with a network card, and tcp), verbs, libfabric, tcp, or none: PEs are "
+       "reached by memory alone",
+       one_of(&environment::transport, {"auto", "verbs", "libfabric", "tcp", "none"})},
   };
   return table;
 }

@@ -26,7 +26,7 @@ struct environment {
   bool p2p_disable = false;  ///< HEDDLE_P2P_DISABLE: reach no other PE by memory
   bool ib_disable = false;   ///< HEDDLE_IB_DISABLE: as NCCL_IB_DISABLE
   int contexts = 0;          ///< HEDDLE_CONTEXTS: of a PE's proxy
-  std::string transport;     ///< HEDDLE_TRANSPORT: auto, verbs or libfabric
+  std::string transport;     ///< HEDDLE_TRANSPORT: auto, verbs, libfabric, tcp or none
   bool multicast = false;    ///< HEDDLE_MULTICAST: use the NVLink switch's multicast
   int max_teams = 0;         ///< HEDDLE_MAX_TEAMS: teams alive at one time; auto by device
   std::string job_secret;    ///< HEDDLE_JOB_SECRET: shared by PEs that torchrun's variables start
@@ -43,7 +43,7 @@ struct environment {
   int channels = 0;           ///< HEDDLE_CHANNELS: blocks of a collective; 0 chooses
   int block_threads = 0;      ///< HEDDLE_BLOCK_THREADS: threads per block; 0 chooses
   int epoch_bits = 0;         ///< HEDDLE_EPOCH_BITS: flag width, 8 to 32 (8 tests the wrap)
-  int spin = 0;               ///< HEDDLE_SPIN: polls before a wait yields; -1 chooses
+  int spin = 0;  ///< HEDDLE_SPIN: polls before a wait yields; -1: agree_on_settings chooses
 
   /// Reads the process's variables. Throws heddle::error for a bad value, and for an unknown
   /// HEDDLE_* name, with the nearest known one.

@@ -4,10 +4,11 @@
 #
 # What a job on imitated hosts is told when a PE dies or stops, a cable is pulled, or there is no network such as was asked for.
 # All that wait end in time, and nothing is left. Status 77: cannot be run here.
-# usage: faults_test.sh BIN-FOLDER losses|stops|settings
+# usage: faults_test.sh BIN-FOLDER losses|stops|settings [tcp|libfabric]
 set -uo pipefail
 bin=$1 part=$2 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/checks.sh"
+[ $# -lt 3 ] || export HEDDLE_TRANSPORT=$3
 export HEDDLE_TIMEOUT=3
 waits=(all_reduce barrier put get atomic wait_until kernel_wait kernel_quiet kernel_barrier finalize)
 
@@ -74,17 +75,21 @@ settings() {
     HEDDLE_SOCKET_IFNAME=nothing job 2 1 "$bin/hello"
   check "verbs without a device" 1 "PE 0 has HEDDLE_TRANSPORT=verbs, .*of verbs, PE 0 has none" \
     HEDDLE_TRANSPORT=verbs job 2 1 "$bin/hello"
-  check "transports that differ" 1 "of libfabric, PE 1 has none: HEDDLE_TRANSPORT=verbs" \
+  check "transports that differ" 1 "of tcp, PE 1 has none: HEDDLE_TRANSPORT=verbs" \
     job 2 1 sh -c '[ $RANK = 0 ] || export HEDDLE_TRANSPORT=verbs; exec "$0"' "$bin/hello"
+  check "no network, which nobody asked for: node teams" 0 "RIGHT" HEDDLE_TRANSPORT=none job 2 2 "$bin/joined_pe" 2
+  check "no network: a warning" 0 "WARN transport: .* no network: .*of tcp, PE 2 has none: HEDDLE_TRANSPORT=none" \
+    job 2 2 sh -c '[ $RANK != 2 ] || export HEDDLE_TRANSPORT=none; exec "$0" 2' "$bin/joined_pe"
+  check "no network: first use" 1 "PE 1 of team world is on another host .* there is no network: .*use the node team" \
+    HEDDLE_TRANSPORT=none job 2 1 "$bin/hello"
+  check "no network: heddle-info" 0 "pe: 1  path: none .* there is no network: " HEDDLE_TRANSPORT=none job 2 1 "$bin/heddle-info"
   # Host n2 loses libfabric.
   library=$(ldconfig -p | awk '/libfabric\.so\.1 / {print $NF; exit}')
+  [ -n "$library" ] || return 0
   "$here/hosts.sh" on "$folder/2" 2 -- mount --bind /dev/null "$(realpath "$library")"
-  check "no network, which nobody asked for: node teams" 0 "RIGHT" HEDDLE_IB_DISABLE=1 job 2 2 "$bin/joined_pe" 2
-  check "no network: a warning" 0 "WARN transport: .* no network: .*of libfabric, PE 2 has none" HEDDLE_IB_DISABLE=1 \
-    job 2 2 "$bin/joined_pe" 2
-  check "no network: first use" 1 "PE 1 of team world is on another host .* there is no network: .*use the node team" \
-    HEDDLE_IB_DISABLE=1 job 2 1 "$bin/hello"
-  check "no network: heddle-info" 0 "pe: 1  path: none .* there is no network: " HEDDLE_IB_DISABLE=1 job 2 1 "$bin/heddle-info"
+  check "a library that one host lacks" 1 "PE 0 has HEDDLE_TRANSPORT=libfabric, .*of libfabric, PE 1 has none" \
+    HEDDLE_TRANSPORT=libfabric job 2 1 "$bin/hello"
+  check "nobody needs it" 0 "PE 0 of 2 was sent 101" job 2 1 "$bin/hello"
 }
 
 case $part in

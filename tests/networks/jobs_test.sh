@@ -4,8 +4,9 @@
 #
 # What jobs on several imitated hosts compute, and those of one host whose PEs map nobody's memory. Status 77: cannot be run
 # here.
-# usage: jobs_test.sh BIN-FOLDER hosts|one-host
+# usage: jobs_test.sh BIN-FOLDER hosts|one-host tcp|libfabric
 set -uo pipefail
+export HEDDLE_TRANSPORT=$3
 bin=$1 part=$2 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/checks.sh"
 right="Out of bounds values : 0 OK"
@@ -34,7 +35,7 @@ on_hosts() {
   check "jacobi" 0 "right" job 2 2 "$bin/jacobi" --n 65 --steps 20 --threads 2
   check "hello" 0 "PE 0 of 3 was sent 102" job 3 1 "$bin/hello"
   check "init, again, and after finalize" 0 "RIGHT" job 2 1 "$bin/lifecycle_pe"
-  check "heddle-info" 0 "pe: 2  path: network  reason: reached by libfabric .* at 10\.79\..*another host" \
+  check "heddle-info" 0 "pe: 2  path: network  reason: reached by $HEDDLE_TRANSPORT .* at 10\.79\..*another host" \
     job 2 2 "$bin/heddle-info"
   check "heddle-info of a neighbour" 0 "pe: 1  path: mapped" job 2 2 "$bin/heddle-info"
   # What it sends comes late, or twice.

@@ -148,7 +148,7 @@ class struck_pe {
     // Nobody knows who was to write the word.
     const bool names_nobody = wait_ == "wait_until" || wait_ == "kernel_wait";
     const bool says_where =
-        is_near_ || (has("reached by libfabric") && has("at 10.79.") && has("on host n"));
+        is_near_ || (has("reached by ") && has("at 10.79.") && has("on host n"));
     return (what.status == HEDDLE_ERROR_TIMEOUT || what.status == HEDDLE_ERROR_ABORTED) &&
            (names_nobody || says_where) && (has("waited") || has("a wait of")) &&
            what.seconds < timeout + slack;

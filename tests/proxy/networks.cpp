@@ -3,7 +3,10 @@
 
 #include "networks.hpp"
 
+#include <heddle/device/proxy_ref.hpp>
+
 #include "host/transport/libfabric/libfabric_transport.hpp"
+#include "host/transport/tcp/tcp_transport.hpp"
 #include "transport/unruly_transport.hpp"
 
 namespace heddle::testing {
@@ -34,19 +37,32 @@ network memory(const std::string& name, const memory_network_options& options) {
           .gives_events = options.gives_events};
 }
 
+network tcp() {
+  return {.name = "tcp", .make = [](int n_pes, double timeout, std::uint64_t /*seed*/) {
+            tcp_options options;
+            options.lanes = proxy_ref::max_contexts;
+            options.one_host = true;
+            options.timeout = std::chrono::duration<double>(timeout);
+            made_network made;
+            for (int pe = 0; pe < n_pes; ++pe)
+              made.transports.push_back(make_tcp_transport(options));
+            return with_addresses(std::move(made));
+          }};
+}
+
 network fabric(const std::string& name, const std::string& provider,
                std::optional<message_order> order = {}, bool outlives_peers = true) {
   return {.name = name,
           .make =
               [=](int n_pes, double timeout, std::uint64_t /*seed*/) {
+                libfabric_options options;
+                options.provider = provider;
+                options.one_host = true;
+                options.timeout = std::chrono::duration<double>(timeout);
+                options.order = order;
                 made_network made;
                 for (int pe = 0; pe < n_pes; ++pe)
-                  made.transports.push_back(
-                      make_libfabric_transport({.provider = provider,
-                                                .interfaces = {},
-                                                .one_host = true,
-                                                .timeout = std::chrono::duration<double>(timeout),
-                                                .order = order}));
+                  made.transports.push_back(make_libfabric_transport(options));
                 return with_addresses(std::move(made));
               },
           // Its descriptor is not to be waited for (endpoint.cpp).
@@ -103,6 +119,7 @@ const std::vector<network>& networks() {
                                    .eager_bytes = 128 << 10},
                         .gives_events = false,
                         .refuses = 20}),
+      tcp(),
       fabric("net", "net"),
       fabric("net_counted", "net", message_order::counted),
       fabric("net_completions", "net", message_order::after_completions),

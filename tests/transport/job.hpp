@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -30,11 +31,13 @@ class record final : public transport::listener {
   void on_write(std::uint32_t immediate) override { ++arrived[immediate]; }
   void on_complete(std::uint64_t token, std::uint64_t value) override;
   void on_failure(int pe, const std::string& reason) override;
+  void on_left(int pe) override { left.insert(pe); }
 
   std::deque<std::vector<std::byte>> messages;
   std::unordered_map<std::uint32_t, int> arrived;
   std::unordered_map<std::uint64_t, std::uint64_t> completed;
   std::map<int, std::string> failures;
+  std::set<int> left;
   /// Takes messages in place of `messages`.
   std::function<void(std::span<const std::byte>)> when_message;
 };

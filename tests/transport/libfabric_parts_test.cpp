@@ -72,6 +72,7 @@ provider_wish wish(std::string provider = "", std::string interfaces = "", bool 
   return {std::move(provider),
           std::move(interfaces),
           one_host,
+          false,
           {{"lo", true, {ip("127.0.0.1")}},
            {"eth0", false, {ip("192.0.2.2")}},
            {"ib0", false, {ip("198.51.100.2")}}}};

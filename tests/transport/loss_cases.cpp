@@ -29,7 +29,10 @@ void post_until_lost(test_pe& self, int pe) {
   const auto source = self.local(64 << 10);
   const bool told = chosen_network().loss != loss::not_told;
   const auto until = deadline::after(std::chrono::seconds(told ? 20 : 2));
-  for (int posted = 0; !self.told.failures.contains(pe) && !until.passed(); ++posted) {
+  const auto is_told = [&] {
+    return self.told.failures.contains(pe) || self.told.left.contains(pe);
+  };
+  for (int posted = 0; !is_told() && !until.passed(); ++posted) {
     self.network().progress(self.told);
     if (!told && posted > 20) continue;
     const auto place = self.network().begin_message(0, pe);
@@ -37,7 +40,7 @@ void post_until_lost(test_pe& self, int pe) {
     static_cast<void>(self.network().post_write(0, {pe, 0, 0}, source.data(), source.size(),
                                                 self.next_token(), self.next_immediate(pe)));
   }
-  if (!told) return;
+  if (!told || self.told.left.contains(pe)) return;
   expect(self.told.failures.contains(pe), fmt::format("nothing was told of PE {}", pe));
   const auto& reason = self.told.failures.at(pe);
   expect(reason.find(fmt::format("PE {}", pe)) != std::string::npos, reason);
@@ -45,7 +48,7 @@ void post_until_lost(test_pe& self, int pe) {
 
 /// Posts to a lost peer are taken, and nothing more is told.
 void expect_silence(test_pe& self, int pe) {
-  if (!self.told.failures.contains(pe)) return;
+  if (!self.told.failures.contains(pe) && !self.told.left.contains(pe)) return;
   const auto source = self.local(100);
   for (int i = 0; i < 1000; ++i) {
     const auto place = self.network().begin_message(0, pe);

@@ -5,6 +5,7 @@
 #include <atomic>
 
 #include "host/transport/libfabric/libfabric_transport.hpp"
+#include "host/transport/tcp/tcp_transport.hpp"
 #include "host/transport/verbs/verbs_transport.hpp"
 
 namespace heddle::conformance {
@@ -24,6 +25,16 @@ network libfabric_network(std::string name, std::string provider,
             return make_libfabric_transport(options);
           },
           loss};
+}
+
+network tcp_network() {
+  return {"tcp", [](std::chrono::duration<double> timeout) {
+            tcp_options options;
+            options.lanes = 4;
+            options.one_host = true;
+            options.timeout = timeout;
+            return make_tcp_transport(options);
+          }};
 }
 
 network verbs_network(std::string name, int most_ports) {
@@ -51,6 +62,7 @@ network verbs_network(std::string name, int most_ports) {
 // that ends.
 const std::vector<network>& networks() {
   static const std::vector<network> all = {
+      tcp_network(),
       libfabric_network("net", "net"),
       libfabric_network("net_counted", "net", message_order::counted),
       libfabric_network("net_completions", "net", message_order::after_completions),

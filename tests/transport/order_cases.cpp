@@ -151,3 +151,32 @@ TEST_CASE("a message after writes keeps its promise of them") {
   run_job({.heap_bytes = slots * slot_bytes, .deadline = 60},
           [](test_pe& self) { write_and_look(self, 1000); });
 }
+
+TEST_CASE("where all is ordered, a write waits for the messages before it") {
+  run_job({}, [](test_pe& self) {
+    if (!self.network().about().is_ordered) return;
+    self.expose(0, self.heap().size());
+    constexpr std::uint64_t rounds = 500;
+    if (self.pe() == 0) {
+      std::vector<std::uint64_t> sources(rounds + 1);
+      for (std::uint64_t round = 1; round <= rounds; ++round) {
+        sources[round] = round;
+        self.send(1, bytes_of(round));
+        self.write({1, 0, 0}, bytes_of(sources[round]), round % 10 == 0 || round == rounds);
+      }
+      self.meet();
+      return;
+    }
+    std::uint64_t told = 0;
+    std::uint64_t early = 0;
+    self.told.when_message = [&](std::span<const std::byte> message) {
+      std::uint64_t here = 0;
+      std::memcpy(&told, message.data(), sizeof told);
+      std::memcpy(&here, self.heap().data(), sizeof here);
+      if (here != told - 1) ++early;
+    };
+    self.wait("the last message", [&] { return told == rounds; });
+    expect(early == 0, "a write came before the message that it was posted after, or too late");
+    self.meet();
+  });
+}

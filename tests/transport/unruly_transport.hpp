@@ -28,7 +28,9 @@ namespace heddle::conformance {
 class unruly_transport final : public transport {
  public:
   unruly_transport(std::unique_ptr<transport> inner, std::uint64_t seed)
-      : inner_(std::move(inner)), random_(static_cast<unsigned>(seed)) {}
+      : inner_(std::move(inner)), traits_(inner_->about()), random_(static_cast<unsigned>(seed)) {
+    traits_.is_ordered = false;
+  }
 
   /// From now on nothing reaches `pe`; told by the next progress().
   void lose(int pe) {
@@ -37,7 +39,7 @@ class unruly_transport final : public transport {
     failures_.emplace_back(pe, "PE " + std::to_string(pe) + " was lost by the test");
   }
 
-  [[nodiscard]] const traits& about() const override { return inner_->about(); }
+  [[nodiscard]] const traits& about() const override { return traits_; }
   [[nodiscard]] bytes address() const override { return inner_->address(); }
   void set_addresses(std::vector<bytes> addresses) override {
     inner_->set_addresses(std::move(addresses));
@@ -111,13 +113,19 @@ class unruly_transport final : public transport {
       listener.on_failure(pe, reason);
       any = true;
     }
+    if (late_.messages.empty() && late_.events.empty())
+      for (const int pe : std::exchange(late_.left, {})) {
+        lost_.insert(pe);
+        drop(pe);
+        listener.on_left(pe);
+      }
     return any;
   }
 
   [[nodiscard]] int wait_descriptor() const override { return inner_->wait_descriptor(); }
   [[nodiscard]] bool may_wait() override {
-    return queues_.empty() && late_.messages.empty() && late_.events.empty() && failures_.empty() &&
-           inner_->may_wait();
+    return queues_.empty() && late_.messages.empty() && late_.events.empty() &&
+           late_.left.empty() && failures_.empty() && inner_->may_wait();
   }
 
  private:
@@ -157,7 +165,9 @@ class unruly_transport final : public transport {
       owner.drop(pe);
       owner.failures_.emplace_back(pe, reason);
     }
+    void on_left(int pe) override { left.push_back(pe); }
     unruly_transport& owner;
+    std::vector<int> left;
     std::deque<std::vector<std::byte>> messages;
     std::vector<event> events;
   };
@@ -251,6 +261,7 @@ class unruly_transport final : public transport {
   static constexpr std::size_t most_messages = 64;
 
   std::unique_ptr<transport> inner_;
+  traits traits_;  ///< of the inner one, without what it breaks
   std::minstd_rand random_;
   std::map<std::pair<int, int>, queue> queues_;  ///< by peer and lane
   std::size_t n_messages_ = 0;

@@ -97,7 +97,7 @@ bool parse_options(int argc, char** argv, options& into, int& status) {
                  "blocks of rate, each with a context; if not given: 1, 2, 4 ... HEDDLE_CONTEXTS")
       ->check(CLI::Range(1, 16));
   app.add_option("--transport", into.transport, "network: as HEDDLE_TRANSPORT")
-      ->check(CLI::IsMember({"auto", "verbs", "libfabric"}));
+      ->check(CLI::IsMember({"auto", "verbs", "libfabric", "tcp", "none"}));
   app.add_option("--provider", into.provider, "of libfabric: as HEDDLE_FABRIC_PROVIDER");
   app.add_flag("--no-p2p", into.no_p2p,
                "go through the network on one host too: as HEDDLE_P2P_DISABLE=1");

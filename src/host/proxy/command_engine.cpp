@@ -61,6 +61,12 @@ bool command_engine::carry_out(active_command& command) {
     reply(command);
     return true;
   }
+  if (what.pe >= 0 && peers_[static_cast<std::size_t>(what.pe)] &&
+      peers_[static_cast<std::size_t>(what.pe)]->has_left) {
+    if (what.kind != command_kind::abort && !(what.flags & command::unheeded)) miss(what.pe);
+    reply(command);
+    return true;
+  }
   if (!post(command)) return false;
   if (what.pe >= 0 && !(what.flags & command::unheeded)) heed(what.pe, command.lane);
   return true;
@@ -215,9 +221,10 @@ void command_engine::heed(int pe, int lane_index) {
   dirty_[static_cast<std::size_t>(lane_index)].push_back(pe);
 }
 
-/// A write or atomic of the network overtakes records, and nothing is promised of two of them:
-/// after a fence they wait for all that is before it.
+/// A write or atomic of the network overtakes records, unless that is promised not to be, and
+/// nothing is promised of two of them: after a fence they wait for all that is before it.
 bool command_engine::fence_allows(int pe, int lane_index) {
+  if (about_.is_ordered) return true;
   lane_state& state = lane(pe, lane_index);
   const bool frames = state.fence_frames <= state.frames_acknowledged;
   const bool writes =
@@ -498,6 +505,7 @@ bool command_engine::is_quiet(int pe, int lane_index, lane_state& state) {
   if (peers_[static_cast<std::size_t>(pe)]->is_lost) return true;
   const bool carried_out = state.heeded_frame <= state.frames_acknowledged &&
                            (tracks_writes_ || state.heeded_writes <= state.writes_acknowledged);
+  if (!carried_out && peers_[static_cast<std::size_t>(pe)]->has_left) miss(pe);
   if (!carried_out) ask_for_acknowledgement(pe, lane_index);
   return carried_out && state.reads_outstanding == 0 &&
          (!tracks_writes_ || state.heeded_writes <= state.writes.done());

@@ -97,6 +97,7 @@ class command_engine final : transport::listener {
     std::vector<exposed_memory::piece> pieces;  ///< of its memory; `start` is not used
     std::vector<symmetric_place> asked;         ///< in which piece they are, and not answered
     bool is_lost = false;
+    bool has_left = false;  ///< in order: nobody waits for what it is sent
   };
   /// A command whose end the network or a peer tells.
   struct operation {
@@ -134,6 +135,7 @@ class command_engine final : transport::listener {
   void on_write(std::uint32_t immediate) override;
   void on_complete(std::uint64_t token, std::uint64_t value) override;
   void on_failure(int pe, const std::string& reason) override;
+  void on_left(int pe) override;
 
   // Carrying out (command_engine.cpp)
   bool post(active_command& command);
@@ -212,6 +214,8 @@ class command_engine final : transport::listener {
   void take_gathered(int from, const record_header& header, std::span<const std::byte> data);
   void finish_part(std::uint64_t operation);
   void complain(int from, const std::string& what);
+  /// Somebody waits for a PE that has left.
+  void miss(int pe);
 
   const options options_;
   transport& network_;

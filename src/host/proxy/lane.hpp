@@ -103,7 +103,6 @@ struct lane_state {
   // As receiver.
   std::uint32_t frames_handled;
   std::uint32_t frames_told;  ///< of those the sender knows
-  bool acknowledgement_due = false;
   arrived_writes arrived;
   std::deque<std::vector<std::byte>> held;  ///< frames that came before their writes or each other
 

@@ -112,6 +112,17 @@ void command_engine::on_complete(std::uint64_t token, std::uint64_t value) {
 
 void command_engine::on_failure(int pe, const std::string& reason) { on_failure_(pe, reason); }
 
+void command_engine::on_left(int pe) {
+  (void)lane(pe, 0);
+  peers_[static_cast<std::size_t>(pe)]->has_left = true;
+  happened_ = true;
+}
+
+void command_engine::miss(int pe) {
+  on_failure_(pe, fmt::format("PE {} ({}) has left the job, and this PE has not ended with it", pe,
+                              network_.describe(pe)));
+}
+
 void command_engine::complain(int from, const std::string& what) {
   on_failure_(from, fmt::format("PE {} ({}) has sent {}; do all PEs run the same heddle?", from,
                                 network_.describe(from), what));

@@ -52,6 +52,9 @@ class transport {
   struct traits {
     std::string name;  ///< of the network, for people: "libfabric tcp;ofi_rxm (eth0)"
     message_order order = message_order::after_writes;
+    /// Writes, too, take effect after all that was posted before them on the same lane: what the
+    /// peer does for a message is done by then.
+    bool is_ordered = false;
     /// Whether on_complete of a write says that it is visible at the target; else only that its
     /// source may be reused.
     bool completion_is_delivery = false;
@@ -85,6 +88,9 @@ class transport {
     /// `pe` cannot be reached any more (-1: nobody can): what was posted to it is lost. Once per
     /// PE.
     virtual void on_failure(int pe, const std::string& reason) = 0;
+    /// `pe` has ended its use of the network in order, after all that it has sent: what is posted
+    /// to it is dropped. Not every network tells.
+    virtual void on_left(int /*pe*/) {}
   };
 
   using bytes = std::vector<std::byte>;

@@ -15,6 +15,9 @@ struct libfabric_options {
   std::string provider;    ///< HEDDLE_FABRIC_PROVIDER; empty: the best that fits
   std::string interfaces;  ///< HEDDLE_SOCKET_IFNAME
   bool one_host = false;   ///< all PEs are on this host: loopback will do
+  /// Providers that drive a network card: what goes over IP is left out, which heddle's own TCP
+  /// does better.
+  bool cards_only = false;
   /// How long a peer may take nothing before it counts as lost (HEDDLE_TIMEOUT).
   std::chrono::duration<double> timeout = std::chrono::minutes(5);
   /// Rely on this alone, where the provider promises more: for tests.

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <filesystem>
 #include <set>
 
 #include "host/transport/libfabric/fabric_transport.hpp"
@@ -9,7 +11,26 @@
 
 namespace heddle {
 
+namespace {
+
+/// Asked before libfabric is loaded: the libraries that it brings along take up to 0.2 s to start.
+bool has_network_card() {
+  constexpr std::array<const char*, 3> drivers = {"/sys/class/infiniband", "/sys/class/cxi",
+                                                  "/sys/class/hfi1"};
+  return std::any_of(drivers.begin(), drivers.end(), [](const char* folder) {
+    std::error_code error;
+    return std::filesystem::directory_iterator(folder, error) !=
+           std::filesystem::directory_iterator();
+  });
+}
+
+}  // namespace
+
 std::unique_ptr<transport> make_libfabric_transport(const libfabric_options& options) {
+  if (options.cards_only && !has_network_card())
+    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                "asked for a network card with libfabric, and there is none (nothing in "
+                "/sys/class/infiniband, cxi or hfi1)");
   const auto* functions = libfabric::load_library();
   if (!functions)
     throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
@@ -18,8 +39,11 @@ std::unique_ptr<transport> make_libfabric_transport(const libfabric_options& opt
   const bool ordered = options.order.value_or(transport::message_order::after_writes) ==
                        transport::message_order::after_writes;
   const libfabric::offers offers(*functions, ordered);
-  const libfabric::provider_wish wish{options.provider, options.interfaces, options.one_host,
-                                      list_interfaces()};
+  const libfabric::provider_wish wish{.provider = options.provider,
+                                      .interfaces = options.interfaces,
+                                      .one_host = options.one_host,
+                                      .cards_only = options.cards_only,
+                                      .there = list_interfaces()};
   auto candidates = libfabric::rank_providers(offers.all(), wish);
   for (auto& one : candidates) {
     if (!one.fits) break;

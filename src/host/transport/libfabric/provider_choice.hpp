@@ -23,6 +23,8 @@ struct provider_wish {
   std::string interfaces;
   /// All PEs are on this host: loopback will do.
   bool one_host = false;
+  /// What goes over IP does not do.
+  bool cards_only = false;
   /// Of this machine.
   std::vector<network_interface> there;
 };

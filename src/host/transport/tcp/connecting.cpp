@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// How streams come and go.
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include "host/transport/tcp/stream_transport.hpp"
+#include "support/deadline.hpp"
+#include "support/log.hpp"
+#include "support/throw_error.hpp"
+
+namespace heddle::tcp {
+
+namespace {
+
+std::string text_of(int error) { return std::generic_category().message(error); }
+
+/// What is sent leaves at once. A peer that does not answer is an error of the socket in the end,
+/// after those that wait have said for what.
+void prepare(int socket, std::chrono::duration<double> timeout) {
+  const int yes = 1;
+  const auto milliseconds = static_cast<unsigned>(std::min(2 * timeout.count() * 1e3, 2e9));
+  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
+  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+}
+
+}  // namespace
+
+void stream_transport::connect(stream& to) {
+  const auto& addresses = peers_[static_cast<std::size_t>(to.pe)].addresses;
+  if (addresses.empty()) return lose(to.pe, "its address is none");
+  // One of a kind that this PE has too.
+  const auto mine = doorway_.addresses();
+  const auto found = std::find_if(addresses.begin(), addresses.end(), [&](const auto& theirs) {
+    return std::any_of(mine.begin(), mine.end(),
+                       [&](const auto& each) { return each.family() == theirs.family(); });
+  });
+  const auto& address = found == addresses.end() ? addresses.front() : *found;
+  to.socket = unique_fd(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!to.socket) return lose(to.pe, fmt::format("asked for a socket: {}", text_of(errno)));
+  prepare(to.socket.get(), options_.timeout);
+  to.now = stream::state::connecting;
+  to.stuck_since = clock::now();
+  unfinished_.push_back(&to);
+  if (::connect(to.socket.get(), address.data(), address.size()) == 0) return greet(to);
+  if (errno != EINPROGRESS) return lose(to.pe, fmt::format("connecting: {}", text_of(errno)));
+  watch(poll_set_.get(), to.socket.get(), EPOLLOUT, &to);
+}
+
+void stream_transport::go_on(stream& with) {
+  if (with.now == stream::state::greeting) return hear_answer(with);
+  if (with.now != stream::state::connecting) return;
+  int error = 0;
+  socklen_t size = sizeof error;
+  ::getsockopt(with.socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error != 0) return lose(with.pe, fmt::format("connecting: {}", text_of(error)));
+  pollfd ready{with.socket.get(), POLLOUT, 0};
+  if (::poll(&ready, 1, 0) > 0) greet(with);
+}
+
+void stream_transport::greet(stream& with) {
+  hello mine{};
+  mine.magic = hello::expected_magic;
+  mine.job_token = options_.job_token;
+  mine.lane = static_cast<std::uint32_t>(with.lane);
+  mine.address_bytes = static_cast<std::uint32_t>(address_.size());
+  std::copy(address_.begin(), address_.end(), mine.address.begin());
+  // A new connection has room for that.
+  if (::send(with.socket.get(), &mine, sizeof mine, MSG_NOSIGNAL) != sizeof mine)
+    return lose(with.pe, fmt::format("connecting: {}", text_of(errno)));
+  with.now = stream::state::greeting;
+  watch(poll_set_.get(), with.socket.get(), EPOLLIN, &with);
+}
+
+void stream_transport::hear_answer(stream& with) {
+  answer said{};
+  const auto heard = ::recv(with.socket.get(), &said, sizeof said, MSG_DONTWAIT | MSG_PEEK);
+  if (heard < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (heard <= 0)
+    return lose(with.pe, heard == 0
+                             ? "it has refused the connection: does this PE belong to its job?"
+                             : fmt::format("connecting: {}", text_of(errno)));
+  if (heard < static_cast<long>(sizeof said)) return;
+  (void)::recv(with.socket.get(), &said, sizeof said, MSG_DONTWAIT);
+  if (said == answer::welcome) return open(with);
+  if (said != answer::crossed) return lose(with.pe, "it has given an answer that is none");
+  with.socket.reset();
+  with.now = stream::state::crossed;
+}
+
+void stream_transport::take(unique_fd socket, const hello& said) {
+  const auto reply = [&](answer what) {
+    (void)!::send(socket.get(), &what, sizeof what, MSG_NOSIGNAL | MSG_DONTWAIT);
+  };
+  const auto theirs = name_of(std::span(said.address).first(said.address_bytes));
+  const auto known = pe_of_.find(theirs);
+  if (known == pe_of_.end() || said.lane >= static_cast<std::uint32_t>(options_.lanes)) {
+    log::warn(log::subsystem::transport, "a connection from {} was closed: it is no PE of this job",
+              peer_text(socket.get()));
+    return;
+  }
+  stream& with = stream_of(known->second, static_cast<int>(said.lane));
+  switch (with.now) {
+    case stream::state::connecting:
+    case stream::state::greeting:
+      // Of two that cross, the one from the lesser address is taken.
+      if (name_of(address_) < theirs) return reply(answer::crossed);
+      break;
+    case stream::state::idle:
+    case stream::state::crossed:
+      break;
+    case stream::state::open:
+      return reply(answer::crossed);  // an attempt that its maker has given up since
+    case stream::state::closed:
+    case stream::state::lost:
+      return;
+  }
+  prepare(socket.get(), options_.timeout);
+  reply(answer::welcome);
+  with.socket = std::move(socket);
+  open(with);
+}
+
+void stream_transport::open(stream& with) {
+  std::erase(unfinished_, &with);
+  with.now = stream::state::open;
+  watch(poll_set_.get(), with.socket.get(), EPOLLIN, &with);
+  open_.push_back(&with);
+  if (!with.out.empty()) note_unsent(with);
+}
+
+void stream_transport::close(stream& with) {
+  std::erase(open_, &with);
+  std::erase(unfinished_, &with);
+  forget_unsent(with);
+  with.socket.reset();
+  with.reads.clear();
+}
+
+void stream_transport::look_at_the_time() {
+  if (unfinished_.empty() && unsent_.empty()) return;
+  const auto now = clock::now();
+  std::vector<std::pair<int, std::string>> late;
+  const auto is_late = [&](const stream& one) { return now - one.stuck_since > options_.timeout; };
+  for (const stream* each : unfinished_)
+    if (is_late(*each))
+      late.emplace_back(each->pe,
+                        fmt::format("it was not connected after {} s", options_.timeout.count()));
+  for (const stream* each : unsent_)
+    if (each->is_blocked && is_late(*each))
+      late.emplace_back(each->pe,
+                        fmt::format("it has taken nothing for {} s", options_.timeout.count()));
+  for (const auto& [pe, reason] : late) lose(pe, reason);
+}
+
+/// What waits for a connection is told of first: the end of a team, perhaps.
+void stream_transport::finish_connecting(deadline until) {
+  const auto is_due = [](const stream* each) { return !each->out.empty(); };
+  while (std::any_of(unfinished_.begin(), unfinished_.end(), is_due) && !until.passed()) {
+    std::array<epoll_event, 32> events;
+    const int n = ::epoll_wait(poll_set_.get(), events.data(), static_cast<int>(events.size()), 1);
+    for (int i = 0; i < n; ++i)
+      if (auto* with = static_cast<stream*>(events[static_cast<std::size_t>(i)].data.ptr))
+        go_on(*with);
+    (void)doorway_.look(
+        [this](unique_fd socket, const hello& said) { take(std::move(socket), said); });
+  }
+}
+
+void stream_transport::say_goodbye() noexcept {
+  const auto until = deadline::after(std::chrono::milliseconds(500));
+  try {
+    finish_connecting(until);
+  } catch (const std::exception& failure) {
+    log::warn(log::subsystem::transport, "ending: {}", failure.what());
+  }
+  for (stream* each : open_) {
+    if (each->now != stream::state::open) continue;
+    each->out.add({operation_kind::goodbye, 0, 0, 0}, nullptr, no_token);
+    while (each->out.send(each->socket.get(), [](std::uint64_t) {}) != outbox::outcome::failed &&
+           !each->out.empty() && !until.passed()) {
+      pollfd room{each->socket.get(), POLLOUT, 0};
+      ::poll(&room, 1, until.poll_milliseconds());
+    }
+    ::shutdown(each->socket.get(), SHUT_WR);
+    // What is not read when a socket is closed makes the peer lose what it has not read yet.
+    std::array<std::byte, 4096> ignored;
+    while (::recv(each->socket.get(), ignored.data(), ignored.size(), MSG_DONTWAIT) > 0) {
+    }
+  }
+}
+
+}  // namespace heddle::tcp

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/transport/tcp/outbox.hpp"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "host/transport/transport.hpp"
+
+namespace heddle::tcp {
+
+namespace {
+
+/// Of one call: in the time that more would take, what has arrived is better taken in.
+constexpr std::size_t most_bytes = 512 << 10;
+
+/// The parts of memory that one call sends.
+class gathered {
+ public:
+  [[nodiscard]] bool is_full() const { return n_ + 2 > parts_.size() || bytes_ >= most_bytes; }
+  /// Without the first `skip` bytes, which are taken off it.
+  void add(const void* start, std::size_t size, std::size_t& skip) {
+    const std::size_t skipped = std::min(skip, size);
+    skip -= skipped;
+    const std::size_t left = std::min(size - skipped, most_bytes - std::min(bytes_, most_bytes));
+    if (left == 0) return;
+    parts_[n_++] = {const_cast<std::byte*>(static_cast<const std::byte*>(start)) + skipped, left};
+    bytes_ += left;
+  }
+  [[nodiscard]] msghdr message() {
+    msghdr all{};
+    all.msg_iov = parts_.data();
+    all.msg_iovlen = n_;
+    return all;
+  }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  std::array<iovec, 64> parts_{};
+  std::size_t n_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace
+
+void outbox::add_message(std::byte* message, std::size_t size) {
+  const operation_header header{operation_kind::message, 0, size, 0};
+  std::memcpy(message - sizeof header, &header, sizeof header);
+  waiting_.push_back({header, nullptr, message, transport::no_token});
+}
+
+void outbox::add(const operation_header& header, const std::byte* data, std::uint64_t token) {
+  waiting_.push_back({header, data, nullptr, token});
+}
+
+outbox::outcome outbox::send(int socket, const sent_callback& when_sent) {
+  gathered parts;
+  std::size_t skip = sent_of_first_;
+  for (const auto& one : waiting_) {
+    if (parts.is_full()) break;
+    if (one.message) {
+      parts.add(one.message - sizeof one.header, one.bytes(), skip);
+    } else {
+      parts.add(&one.header, sizeof one.header, skip);
+      if (one.data) parts.add(one.data, one.header.size, skip);
+    }
+  }
+  const msghdr all = parts.message();
+  const auto taken = ::sendmsg(socket, &all, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (taken < 0)
+    return errno == EAGAIN || errno == EINTR || errno == ENOBUFS ? outcome::nothing
+                                                                 : outcome::failed;
+  sent(static_cast<std::size_t>(taken), when_sent);
+  return outcome::something;
+}
+
+void outbox::sent(std::size_t bytes, const sent_callback& when_sent) {
+  sent_of_first_ += bytes;
+  while (!waiting_.empty() && sent_of_first_ >= waiting_.front().bytes()) {
+    const outgoing done = waiting_.front();
+    waiting_.pop_front();
+    sent_of_first_ -= done.bytes();
+    if (done.message) pool_->give_back(done.message);
+    if (done.token != transport::no_token) when_sent(done.token);
+  }
+}
+
+void outbox::clear() {
+  for (const auto& one : waiting_)
+    if (one.message) pool_->give_back(one.message);
+  waiting_.clear();
+  sent_of_first_ = 0;
+}
+
+}  // namespace heddle::tcp

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+
+#include "host/transport/tcp/message_pool.hpp"
+#include "host/transport/tcp/wire.hpp"
+
+namespace heddle::tcp {
+
+/// What is to be sent through one stream, in order. As much as the socket takes goes in one call.
+class outbox {
+ public:
+  /// Of data in the sender's own memory, which stays until `when_sent`.
+  using sent_callback = std::function<void(std::uint64_t token)>;
+
+  explicit outbox(message_pool& pool) : pool_(&pool) {}
+  outbox(const outbox&) = delete;
+  outbox& operator=(const outbox&) = delete;
+  ~outbox() { clear(); }
+
+  /// `message`: a place of the pool, which goes back to it.
+  void add_message(std::byte* message, std::size_t size);
+  /// `data` may be null where the header is all. `token` is told when the data has been sent,
+  /// unless it is transport::no_token.
+  void add(const operation_header& header, const std::byte* data, std::uint64_t token);
+
+  [[nodiscard]] bool empty() const { return waiting_.empty(); }
+  [[nodiscard]] std::size_t size() const { return waiting_.size(); }
+
+  enum class outcome : std::uint8_t { nothing, something, failed };
+  /// Sends what the socket takes now. Failed: errno tells why.
+  outcome send(int socket, const sent_callback& when_sent);
+  /// Forgets all.
+  void clear();
+
+ private:
+  struct outgoing {
+    operation_header header;
+    const std::byte* data;  ///< null: none
+    std::byte* message;     ///< of the pool, with its header before it; else null
+    std::uint64_t token;
+
+    [[nodiscard]] std::size_t bytes() const {
+      return sizeof header + (data || message ? header.size : 0);
+    }
+  };
+  void sent(std::size_t bytes, const sent_callback& when_sent);
+
+  message_pool* pool_;
+  std::deque<outgoing> waiting_;
+  std::size_t sent_of_first_ = 0;
+};
+
+}  // namespace heddle::tcp

@@ -1,0 +1,328 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/transport/tcp/stream_transport.hpp"
+
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <system_error>
+
+#include "bootstrap/byte_stream.hpp"
+#include "support/throw_error.hpp"
+
+namespace heddle::tcp {
+
+namespace {
+
+/// Of a stream: beyond that, what is posted is refused.
+constexpr std::size_t most_waiting_writes = 64;
+constexpr std::size_t most_waiting = 128;
+/// Up to so many streams it is quicker to ask each for what it has than to ask the kernel which
+/// has something.
+constexpr std::size_t few_streams = 2;
+constexpr unsigned looks_between = 64;
+
+}  // namespace
+
+/// What the peer at the other end of one stream asks for.
+class stream_transport::operations final : public inbox::reader {
+ public:
+  operations(stream_transport& all, stream& from, listener& told)
+      : all_(all), from_(from), told_(told) {}
+
+  void on_message(std::span<const std::byte> message) override { told_.on_message(message); }
+  std::byte* place_of(const operation_header& header) override {
+    if (header.kind == operation_kind::write) return all_.exposed_place(header);
+    if (from_.reads.empty() || from_.reads.front().size != header.size) return nullptr;
+    return from_.reads.front().to;
+  }
+  void on_data(const operation_header& header) override {
+    if (header.kind == operation_kind::write || from_.reads.empty()) return;
+    const auto done = from_.reads.front();
+    from_.reads.pop_front();
+    told_.on_complete(done.token, 0);
+  }
+  bool on_read(const operation_header& header) override {
+    const auto* place = all_.exposed_place(header);
+    if (!place) return false;
+    from_.out.add({operation_kind::data, 0, header.size, 0}, place, no_token);
+    all_.note_unsent(from_);
+    return true;
+  }
+  /// What waits to be sent is of no use to it any more.
+  void on_goodbye() override {
+    from_.now = stream::state::closed;
+    all_.forget_unsent(from_);
+    peer& other = all_.peers_[static_cast<std::size_t>(from_.pe)];
+    const auto is_open = [](const auto& each) { return each && each->now == stream::state::open; };
+    if (!std::any_of(other.streams.begin(), other.streams.end(), is_open) &&
+        !std::exchange(other.has_left, true))
+      told_.on_left(from_.pe);
+  }
+
+ private:
+  stream_transport& all_;
+  stream& from_;
+  listener& told_;
+};
+
+stream_transport::stream_transport(const tcp_options& options, const std::string& interface,
+                                   const std::vector<socket_address>& addresses)
+    : options_(options),
+      poll_set_(::epoll_create1(EPOLL_CLOEXEC)),
+      doorway_(addresses, poll_set_.get(), options.job_token) {
+  traits_.name = fmt::format("tcp ({})", interface);
+  traits_.order = message_order::after_writes;
+  traits_.is_ordered = true;
+  traits_.most_message_bytes = message_pool::most_message_bytes;
+  traits_.eager_bytes = 4096;
+  byte_writer out;
+  const auto mine = doorway_.addresses();
+  out.number(static_cast<std::uint8_t>(mine.size()));
+  for (const auto& each : mine) each.write(out);
+  address_ = out.take();
+}
+
+stream_transport::~stream_transport() { say_goodbye(); }
+
+void stream_transport::set_addresses(std::vector<bytes> addresses) {
+  peers_.resize(addresses.size());
+  for (std::size_t pe = 0; pe < addresses.size(); ++pe) {
+    try {
+      byte_reader in(addresses[pe]);
+      for (int left = in.number<std::uint8_t>(); left > 0; --left)
+        peers_[pe].addresses.push_back(socket_address::read(in));
+      pe_of_[name_of(addresses[pe])] = static_cast<int>(pe);
+    } catch (const malformed_message&) {
+      peers_[pe].addresses.clear();  // who posts to it is told
+    }
+    peers_[pe].streams.resize(static_cast<std::size_t>(options_.lanes));
+  }
+}
+
+std::string stream_transport::name_of(std::span<const std::byte> address) {
+  return {reinterpret_cast<const char*>(address.data()), address.size()};
+}
+
+std::string stream_transport::describe(int pe) const {
+  const auto& addresses = peers_.at(static_cast<std::size_t>(pe)).addresses;
+  return addresses.empty() ? "no address" : addresses.front().text();
+}
+
+transport::bytes stream_transport::expose(int region, std::uint64_t offset, void* start,
+                                          std::size_t size) {
+  exposed_[{region, offset}] = {static_cast<std::byte*>(start), size};
+  return {};
+}
+
+void stream_transport::conceal(int region, std::uint64_t offset) noexcept {
+  const auto found = exposed_.find({region, offset});
+  if (found == exposed_.end()) return;
+  for (stream* each : open_) each->in.forget_place(found->second.start, found->second.size);
+  exposed_.erase(found);
+}
+
+std::byte* stream_transport::exposed_place(const operation_header& header) const {
+  auto above = exposed_.upper_bound({static_cast<int>(header.region), header.offset});
+  if (above == exposed_.begin()) return nullptr;
+  const auto& [key, memory] = *--above;
+  const std::uint64_t within = header.offset - key.second;
+  if (key.first != static_cast<int>(header.region) || within > memory.size ||
+      header.size > memory.size - within)
+    return nullptr;
+  return memory.start + within;
+}
+
+stream& stream_transport::stream_of(int pe, int lane) {
+  auto& place = peers_.at(static_cast<std::size_t>(pe)).streams.at(static_cast<std::size_t>(lane));
+  if (!place) {
+    place = std::make_unique<stream>(pool_, pe, lane);
+    if (peers_[static_cast<std::size_t>(pe)].has_left) place->now = stream::state::closed;
+    if (peers_[static_cast<std::size_t>(pe)].is_lost) place->now = stream::state::lost;
+  }
+  return *place;
+}
+
+void stream_transport::note_unsent(stream& of) {
+  if (of.now == stream::state::idle) connect(of);
+  if (of.now == stream::state::closed) of.out.clear();
+  if (of.has_unsent || of.now != stream::state::open) return;
+  of.has_unsent = true;
+  unsent_.push_back(&of);
+}
+
+void stream_transport::forget_unsent(stream& of) {
+  if (std::exchange(of.has_unsent, false)) std::erase(unsent_, &of);
+  of.out.clear();
+}
+
+bool stream_transport::post_write(int lane, const remote_place& to, const void* from,
+                                  std::size_t size, std::uint64_t token,
+                                  std::uint32_t /*immediate*/) {
+  stream& target = stream_of(to.pe, lane);
+  if (target.now == stream::state::lost) return true;
+  if (target.out.size() >= most_waiting_writes) return false;
+  target.out.add({operation_kind::write, static_cast<std::uint32_t>(to.region), size, to.offset},
+                 static_cast<const std::byte*>(from), token);
+  note_unsent(target);
+  return true;
+}
+
+bool stream_transport::post_read(int lane, void* to, const remote_place& from, std::size_t size,
+                                 std::uint64_t token) {
+  stream& target = stream_of(from.pe, lane);
+  if (target.now == stream::state::lost) return true;
+  if (target.now == stream::state::closed) {
+    lose(from.pe, "it has left the job");
+    return true;
+  }
+  if (target.out.size() >= most_waiting_writes || target.reads.size() >= most_waiting) return false;
+  target.reads.push_back({static_cast<std::byte*>(to), size, token});
+  target.out.add({operation_kind::read, static_cast<std::uint32_t>(from.region), size, from.offset},
+                 nullptr, no_token);
+  note_unsent(target);
+  return true;
+}
+
+bool stream_transport::post_atomic(int, network_atomic, const remote_place&, std::uint64_t,
+                                   std::uint64_t, std::uint64_t) {
+  throw_error(HEDDLE_ERROR_INTERNAL, "asked {} for an atomic, which it does not have",
+              traits_.name);
+}
+
+std::span<std::byte> stream_transport::begin_message(int lane, int pe) {
+  if (stream_of(pe, lane).out.size() >= most_waiting) return {};
+  return {pool_.take(), message_pool::most_message_bytes};
+}
+
+void stream_transport::post_message(int lane, int pe, std::span<std::byte> message,
+                                    std::size_t size) {
+  if (size > message_pool::most_message_bytes)
+    throw_error(HEDDLE_ERROR_INTERNAL, "a message of {} bytes to PE {}: {} takes {} at most", size,
+                pe, traits_.name, message_pool::most_message_bytes);
+  stream& target = stream_of(pe, lane);
+  if (size == 0 || target.now == stream::state::lost) {
+    pool_.give_back(message.data());
+    return;
+  }
+  target.out.add_message(message.data(), size);
+  note_unsent(target);
+}
+
+bool stream_transport::progress(listener& listener) {
+  bool any = !unsent_.empty() && send_unsent(listener);
+  const bool few = open_.size() <= few_streams;
+  for (std::size_t i = 0; few && i < open_.size();) {
+    stream* const from = open_[i];
+    any |= receive(*from, listener);
+    if (i < open_.size() && open_[i] == from) ++i;
+  }
+  if (!few || !unfinished_.empty() || ++looks_ % looks_between == 0) any |= look_at_all(listener);
+  return (!failures_.empty() && tell_failures(listener)) || any;
+}
+
+bool stream_transport::send_unsent(listener& listener) {
+  const outbox::sent_callback when_sent = [&](std::uint64_t token) {
+    listener.on_complete(token, 0);
+  };
+  bool any = false;
+  for (std::size_t i = 0; i < unsent_.size();) {
+    stream& to = *unsent_[i];
+    const auto outcome = to.out.send(to.socket.get(), when_sent);
+    if (outcome == outbox::outcome::failed) {
+      lose(to.pe, std::generic_category().message(errno));
+      continue;  // it is no longer there
+    }
+    any |= outcome == outbox::outcome::something;
+    if (!std::exchange(to.is_blocked, outcome == outbox::outcome::nothing) && to.is_blocked)
+      to.stuck_since = clock::now();
+    if (to.out.empty()) {
+      to.has_unsent = false;
+      if (std::exchange(to.watches_room, false))
+        watch(poll_set_.get(), to.socket.get(), EPOLLIN, &to);
+      unsent_.erase(unsent_.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+  return any;
+}
+
+bool stream_transport::receive(stream& from, listener& listener) {
+  operations asked(*this, from, listener);
+  const auto outcome = from.in.receive(from.socket.get(), asked);
+  const int error = errno;
+  switch (outcome) {
+    case inbox::outcome::nothing:
+      return false;
+    case inbox::outcome::something:
+      return true;
+    case inbox::outcome::malformed:
+      lose(from.pe, fmt::format("it has sent {}", from.in.complaint()));
+      return true;
+    case inbox::outcome::ended:
+    case inbox::outcome::failed:
+      break;
+  }
+  if (from.now == stream::state::closed && from.reads.empty())
+    close(from);
+  else
+    lose(from.pe, outcome == inbox::outcome::ended
+                      ? "it has closed the connection: its process has ended"
+                      : std::generic_category().message(error));
+  return true;
+}
+
+bool stream_transport::look_at_all(listener& listener) {
+  if (peers_.empty()) return false;  // nobody is known yet
+  std::array<epoll_event, 32> events;
+  const int n = ::epoll_wait(poll_set_.get(), events.data(), static_cast<int>(events.size()), 0);
+  bool any = false;
+  bool at_the_door = false;
+  for (int i = 0; i < n; ++i) {
+    auto* with = static_cast<stream*>(events[static_cast<std::size_t>(i)].data.ptr);
+    if (!with)
+      at_the_door = true;
+    else if (with->now == stream::state::open || with->now == stream::state::closed)
+      any |= receive(*with, listener);
+    else
+      go_on(*with);
+  }
+  if (at_the_door)
+    any |= doorway_.look(
+        [this](unique_fd socket, const hello& said) { take(std::move(socket), said); });
+  look_at_the_time();
+  return any;
+}
+
+bool stream_transport::may_wait() {
+  looks_ = looks_between - 1;  // whatever wakes this PE is looked at
+  if (!failures_.empty()) return false;
+  for (stream* each : unsent_) {
+    if (!each->is_blocked) return false;
+    if (!std::exchange(each->watches_room, true))
+      watch(poll_set_.get(), each->socket.get(), EPOLLIN | EPOLLOUT, each);
+  }
+  return true;
+}
+
+void stream_transport::lose(int pe, const std::string& reason) {
+  peer& lost = peers_[static_cast<std::size_t>(pe)];
+  if (std::exchange(lost.is_lost, true)) return;
+  failures_.push_back({pe, fmt::format("PE {} at {} cannot be reached through {}: {}", pe,
+                                       describe(pe), traits_.name, reason)});
+  for (auto& each : lost.streams) {
+    if (!each) continue;
+    close(*each);
+    each->now = stream::state::lost;
+  }
+}
+
+bool stream_transport::tell_failures(listener& listener) {
+  for (const auto& each : std::exchange(failures_, {})) listener.on_failure(each.pe, each.reason);
+  return true;
+}
+
+}  // namespace heddle::tcp
