@@ -51,12 +51,16 @@ std::size_t automatic_heap_size(const bootstrap& bootstrap, const environment& s
 
 using processor_set = std::bitset<CPU_SETSIZE>;
 
-/// Where this process may run; empty if the system does not tell.
+/// Where this process may run; all that there are, if the system does not tell.
 processor_set my_processors() {
   cpu_set_t allowed;
   processor_set mine;
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return mine;
-  for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = CPU_ISSET(i, &allowed);
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) == 0) {
+    for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = CPU_ISSET(i, &allowed);
+    return mine;
+  }
+  const auto there = static_cast<std::size_t>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+  for (std::size_t i = 0; i < std::min(there, mine.size()); ++i) mine.set(i);
   return mine;
 }
 
@@ -65,6 +69,15 @@ std::vector<std::size_t> numbers_of(const processor_set& set) {
   for (std::size_t i = 0; i < set.size(); ++i)
     if (set[i]) numbers.push_back(i);
   return numbers;
+}
+
+/// Some PEs have fewer processors than they are.
+bool must_share(const std::vector<processor_set>& pes) {
+  return std::any_of(pes.begin(), pes.end(), [&](const processor_set& some) {
+    const auto confined = std::count_if(
+        pes.begin(), pes.end(), [&](const processor_set& each) { return (each & ~some).none(); });
+    return static_cast<std::size_t>(confined) > some.count();
+  });
 }
 
 /// Looks at a word before a waiting thread yields: none where PEs must share a processor, which the
@@ -90,14 +103,13 @@ void agree_on_settings(bootstrap& bootstrap, environment& settings, deadline unt
   };
   const auto first = read(all.front());
   auto automatic = mine[automatic_heap].get<std::size_t>();
-  processor_set of_host;
-  std::size_t neighbours = 0;
+  std::vector<processor_set> neighbours;
   for (std::size_t pe = 0; pe < all.size(); ++pe) {
     const auto theirs = read(all[pe]);
     if (bootstrap.host_of(static_cast<int>(pe)) == bootstrap.host_of(bootstrap.rank())) {
-      ++neighbours;
+      auto& each = neighbours.emplace_back();
       for (const std::size_t number : theirs.value(processors, std::vector<std::size_t>()))
-        of_host.set(number);
+        each.set(number % each.size());
     }
     for (const auto& [name, value] : first.items()) {
       if (name == asked_heap || name == automatic_heap || name == processors ||
@@ -113,9 +125,7 @@ void agree_on_settings(bootstrap& bootstrap, environment& settings, deadline unt
     automatic = std::min(automatic, theirs.value(automatic_heap, automatic));
   }
   if (settings.heap_size == 0) settings.heap_size = automatic;
-  if (settings.spin < 0)
-    settings.spin =
-        neighbours > std::max<std::size_t>(of_host.count(), 1) ? spin_crowded : spin_alone;
+  if (settings.spin < 0) settings.spin = must_share(neighbours) ? spin_crowded : spin_alone;
 }
 
 }  // namespace heddle

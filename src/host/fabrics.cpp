@@ -52,7 +52,7 @@ std::string promises_of(const fi_info& info) {
 }  // namespace
 
 std::vector<fabric_description> find_fabrics(const std::string& provider,
-                                             const std::string& interfaces) {
+                                             const std::string& interfaces, bool cards_only) {
   std::vector<fabric_description> result;
   const auto* functions = libfabric::load_library();
   if (!functions) return result;
@@ -60,7 +60,7 @@ std::vector<fabric_description> find_fabrics(const std::string& provider,
   const libfabric::provider_wish wish{.provider = provider,
                                       .interfaces = interfaces,
                                       .one_host = false,
-                                      .cards_only = provider.empty(),
+                                      .cards_only = cards_only,
                                       .there = list_interfaces()};
   for (const auto& one : libfabric::rank_providers(offers.all(), wish))
     result.push_back({one.provider, one.interface, one.address,
@@ -73,7 +73,8 @@ std::vector<fabric_description> find_fabrics(const std::string& provider,
 #else
 
 std::vector<heddle::fabric_description> heddle::find_fabrics(const std::string& /*provider*/,
-                                                             const std::string& /*interfaces*/) {
+                                                             const std::string& /*interfaces*/,
+                                                             bool /*cards_only*/) {
   return {};
 }
 

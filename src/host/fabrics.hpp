@@ -17,9 +17,10 @@ struct fabric_description {
 };
 
 /// What libfabric offers for peers on other hosts, the best first, by HEDDLE_FABRIC_PROVIDER
-/// (`provider`) and HEDDLE_SOCKET_IFNAME (`interfaces`). Nothing if libfabric is not there. It is
-/// loaded for the call: the libraries that it brings along take up to 0.2 s to start.
+/// (`provider`) and HEDDLE_SOCKET_IFNAME (`interfaces`), network cards alone if `cards_only`.
+/// Nothing if libfabric is not there. It is loaded for the call: the libraries that it brings along
+/// take up to 0.2 s to start.
 std::vector<fabric_description> find_fabrics(const std::string& provider,
-                                             const std::string& interfaces);
+                                             const std::string& interfaces, bool cards_only);
 
 }  // namespace heddle

@@ -12,6 +12,7 @@
 #include "bootstrap/host_identity.hpp"
 #include "host/fabrics.hpp"
 #include "host/guarded_call.hpp"
+#include "host/network_choice.hpp"
 #include "host/runtime.hpp"
 #include "host/transport/verbs/port_choice.hpp"
 #include "host/transport/verbs/port_list.hpp"
@@ -75,7 +76,8 @@ ordered_json devices() {
 ordered_json fabrics() {
   auto result = ordered_json::array();
   const auto settings = heddle::environment::from_process();
-  for (const auto& each : heddle::find_fabrics(settings.fabric_provider, settings.socket_ifname)) {
+  for (const auto& each : heddle::find_fabrics(settings.fabric_provider, settings.socket_ifname,
+                                               heddle::wants_cards_only(settings))) {
     result.push_back({{"provider", each.provider}, {"interface", each.interface}});
     if (!each.address.empty()) result.back()["address"] = each.address;
     result.back()["verdict"] = each.verdict;

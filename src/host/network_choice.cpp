@@ -87,7 +87,7 @@ libfabric_options libfabric_settings(const environment& settings, const bootstra
   options.provider = settings.fabric_provider;
   options.interfaces = settings.socket_ifname;
   options.one_host = all_on_one_host(bootstrap);
-  options.cards_only = settings.transport != "libfabric" && settings.fabric_provider.empty();
+  options.cards_only = wants_cards_only(settings);
   options.timeout = std::chrono::duration<double>(settings.timeout);
   return options;
 }
@@ -155,6 +155,10 @@ std::string why_not_common(const std::string& kind, const std::vector<told_propo
 }
 
 }  // namespace
+
+bool wants_cards_only(const environment& settings) {
+  return settings.transport != "libfabric" && settings.fabric_provider.empty();
+}
 
 network_choice choose_network(const environment& settings, bootstrap& bootstrap,
                               const std::string& near, deadline until) {

@@ -17,9 +17,12 @@ struct network_choice {
   std::string wish;                    ///< who asked for one, and how; "" if nobody did
 };
 
-/// The network that all PEs of the job use, the same kind on each: verbs where every PE has a
-/// device that works, else libfabric. Collective, also between PEs whose settings differ. `near`:
-/// PCI address of this PE's GPU; "" if it has none.
+/// Of libfabric: what goes over IP is left to heddle's own TCP, unless it is asked for.
+bool wants_cards_only(const environment& settings);
+
+/// The network that all PEs of the job use, the same kind on each: the first that every PE has of
+/// verbs, libfabric with a network card, and TCP. Collective, also between PEs whose settings
+/// differ. `near`: PCI address of this PE's GPU; "" if it has none.
 network_choice choose_network(const environment& settings, bootstrap& bootstrap,
                               const std::string& near, deadline until);
 

@@ -182,8 +182,10 @@ void pe_network::expose_heap(int region, symmetric_heap& heap, const parts& part
   const bool pins = proxy_->about().pins_memory;
   heaps_.push_back(&heap);
   const std::size_t size = heap.memory().size();
-  const auto show = [this, &heap, region](std::size_t from, std::size_t to) {
-    if (to > from) proxy_->expose(region, from, heap.base() + from, to - from);
+  // The network reads and writes a host's memory alone.
+  const bool reached = parts.device.is_host() || region != 0;
+  const auto show = [this, &heap, region, reached](std::size_t from, std::size_t to) {
+    if (to > from && reached) proxy_->expose(region, from, heap.base() + from, to - from);
   };
   proxy_->add_memory(region, 0, heap.base(), size);
   if (pins) {

@@ -27,11 +27,24 @@ class waiter final : public command_engine::producer {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> replies;
 };
 
+/// A device's memory, which the engine reaches by this alone.
+class counted_memory final : public device_memory {
+ public:
+  void copy(void* to, const void* from, std::size_t bytes) const override {
+    std::memcpy(to, from, bytes);
+    ++copies;
+  }
+  std::uint64_t atomic(void*, std::size_t, atomic_op, std::uint64_t, std::uint64_t) const override {
+    return 0;
+  }
+  mutable int copies = 0;
+};
+
 /// PE 0 of four, with two lanes and 4096 bytes of heap.
 struct fixture {
-  explicit fixture(transport::traits traits = {})
+  explicit fixture(transport::traits traits = {}, const device_memory* device = nullptr)
       : network(traits),
-        engine({.my_pe = 0, .n_pes = 4, .lanes = 2, .job = job, .device = nullptr}, network,
+        engine({.my_pe = 0, .n_pes = 4, .lanes = 2, .job = job, .device = device}, network,
                [this](int pe, const std::string& reason) { failures.emplace_back(pe, reason); }) {
     engine.add_memory(0, 0, heap.data() + guard, heap.size() - 2 * guard);
     engine.expose(0, 0, heap.data() + guard, heap.size() - 2 * guard);
@@ -143,6 +156,133 @@ TEST_CASE("a peer is asked once for each place, whoever waits for it") {
   f.network.arrives(frame_maker(job, 1, 3).add(piece, key).bytes());
   f.progress();
   CHECK(f.network.remotes == 1);
+}
+
+TEST_CASE("on an ordered network a large put after a fence leaves after the small ones before it") {
+  transport::traits traits;
+  traits.is_ordered = true;
+  fixture f(traits);
+  std::vector<std::byte> local(3000);
+  std::size_t sent_before_write = 0;
+  f.network.when_post = [&] { sent_before_write = f.network.sent.size(); };
+  const auto put = [&](std::size_t bytes) {
+    auto out = f.command_to(1, command_kind::put);
+    out.what.local = reinterpret_cast<std::uint64_t>(local.data());
+    out.what.bytes = bytes;
+    return out;
+  };
+  const auto learn = [&] {
+    record_header piece{};
+    piece.kind = record_kind::piece;
+    piece.field[2] = 4096;
+    f.network.arrives(frame_maker(job, 1, 1).add(piece, std::vector<std::byte>(8)).bytes());
+    f.progress();
+  };
+  auto large = put(3000);
+  CHECK_FALSE(f.engine.carry_out(large));
+  f.progress();
+  learn();
+  CHECK(f.engine.carry_out(large));
+  f.progress();
+
+  // All of these in one step, as a proxy's thread takes them from the queue.
+  const auto before = f.network.sent.size();
+  auto small = put(8);
+  auto fence = f.command_to(-1, command_kind::fence);
+  auto next = put(3000);
+  CHECK(f.engine.carry_out(small));
+  CHECK(f.engine.carry_out(fence));
+  CHECK(f.engine.carry_out(next));
+  CHECK(sent_before_write == before + 1);
+  // Without a fence between them they may leave in any order, and small ones together.
+  auto another = put(8);
+  CHECK(f.engine.carry_out(another));
+  auto last = put(3000);
+  CHECK(f.engine.carry_out(last));
+  CHECK(sent_before_write == before + 1);
+}
+
+TEST_CASE("memory of a device is reached by records, whatever the size") {
+  const counted_memory device;
+  fixture f({}, &device);
+  std::vector<std::byte> local(100'000);
+  std::vector<std::byte> heap(200'000);
+  f.engine.add_memory(0, 4096, heap.data(), heap.size());
+  auto put = f.command_to(1, command_kind::put);
+  put.what.local = reinterpret_cast<std::uint64_t>(local.data());
+  put.what.remote = 4096;
+  put.what.bytes = local.size();
+  auto get = f.command_to(2, command_kind::get);
+  get.what.local = reinterpret_cast<std::uint64_t>(local.data());
+  get.what.remote = 4096;
+  get.what.bytes = local.size();
+  CHECK(f.engine.carry_out(put));
+  CHECK(f.engine.carry_out(get));
+  f.progress();
+  CHECK(f.network.writes.empty());
+  CHECK(f.network.reads.empty());
+  const auto most = static_cast<int>(transport::traits().most_message_bytes);
+  CHECK(f.sent(1, record_kind::put) > 100'000 / most);
+  CHECK(f.sent(2, record_kind::gather) > 100'000 / most);
+  CHECK(f.sent(1, record_kind::put) < 100'000 / most + 5);
+  // The answer to the second part of the get: one copy.
+  std::uint64_t operation = 0;
+  std::uint64_t first = 0;
+  std::uint64_t n = 0;
+  for (const auto& each : f.network.sent) {
+    frame_reader reader(std::span<const std::byte>(each.data).subspan(sizeof(frame_header)));
+    record_header record;
+    std::span<const std::byte> rest;
+    while (reader.next(record, rest))
+      if (record.kind == record_kind::gather && first == 0) {
+        operation = record.field[2];
+        const auto shape = gather_shape::unpack(record.field[3]);
+        first = shape.first;
+        n = shape.n;
+      }
+  }
+  record_header answer{};
+  answer.kind = record_kind::data_reply;
+  answer.field[0] = operation;
+  answer.field[1] = first;
+  answer.field[2] = 1;
+  const std::vector<std::byte> data(n, std::byte{7});
+  const int copies = device.copies;
+  f.network.arrives(frame_maker(job, 2, 1).add(answer, data).bytes());
+  f.progress();
+  CHECK(device.copies == copies + 1);
+  CHECK(local[first - 1] == std::byte{0});
+  CHECK(local[first] == std::byte{7});
+  CHECK(local[first + n - 1] == std::byte{7});
+  CHECK(local[first + n] == std::byte{0});
+  CHECK(f.failures.empty());
+}
+
+TEST_CASE("a peer that leaves is missed by those who wait for it, and by nobody else") {
+  fixture f;
+  auto asked = f.command_to(1, command_kind::atomic);
+  auto silent = f.command_to(2, command_kind::signal);
+  silent.what.flags = command::unheeded;
+  CHECK(f.engine.carry_out(asked));
+  CHECK(f.engine.carry_out(silent));
+  f.progress();
+  f.network.events.emplace_back([](transport::listener& to) { to.on_left(2); });
+  f.progress();
+  CHECK(f.failures.empty());
+  f.network.events.emplace_back([](transport::listener& to) { to.on_left(1); });
+  f.progress();
+  REQUIRE(f.failures.size() == 1);
+  CHECK(f.failures[0].first == 1);
+  CHECK(f.failures[0].second.find("has left the job") != std::string::npos);
+  // What comes later is missed if somebody heeds it.
+  CHECK(f.engine.carry_out(silent));
+  CHECK(f.failures.size() == 1);
+  auto heeded = f.command_to(2, command_kind::put);
+  heeded.what.bytes = 8;
+  heeded.what.local = reinterpret_cast<std::uint64_t>(f.heap.data());
+  CHECK(f.engine.carry_out(heeded));
+  CHECK(f.failures.size() == 2);
+  CHECK(f.failures[1].first == 2);
 }
 
 TEST_CASE("frames of strangers and frames that end early change nothing") {

@@ -224,8 +224,12 @@ void command_engine::heed(int pe, int lane_index) {
 /// A write or atomic of the network overtakes records, unless that is promised not to be, and
 /// nothing is promised of two of them: after a fence they wait for all that is before it.
 bool command_engine::fence_allows(int pe, int lane_index) {
-  if (about_.is_ordered) return true;
   lane_state& state = lane(pe, lane_index);
+  if (about_.is_ordered) {
+    // What follows then goes behind the records before the fence.
+    if (state.fence_frames > state.frames_sent && !state.open.empty()) close_frame(pe, lane_index);
+    return true;
+  }
   const bool frames = state.fence_frames <= state.frames_acknowledged;
   const bool writes =
       state.fence_writes <= (tracks_writes_ ? state.writes.done() : state.writes_acknowledged);
@@ -242,31 +246,39 @@ bool command_engine::put(active_command& command) {
     reply(command);
     return true;
   }
-  if (what.flags & command::has_payload || what.bytes <= std::min(about_.eager_bytes, most_data_))
-    return put_in_record(command);
+  if (what.flags & command::has_payload || what.bytes <= std::min(about_.eager_bytes, most_data_) ||
+      !is_reached(what.remote))
+    return put_in_records(command);
   return put_by_writes(command);
 }
 
-bool command_engine::put_in_record(active_command& command) {
+/// Small data; and all for memory that the network does not reach, a GPU's, where it is no detour:
+/// the peer's proxy must copy it there anyhow.
+bool command_engine::put_in_records(active_command& command) {
   const auto& what = command.what;
-  record_header header{};
-  header.kind = record_kind::put;
-  header.op = what.op;
-  header.has_signal = (what.flags & command::has_signal) != 0;
-  header.data_bytes = static_cast<std::uint32_t>(what.bytes);
-  header.field[0] = what.remote;
-  header.field[1] = what.signal;
-  header.field[2] = what.value;
-  std::byte* data = append(what.pe, command.lane, header);
-  if (!data) return false;
-  if (what.flags & command::has_payload) {
-    for (const auto& piece : command.payload) {
-      if (!piece.empty()) std::memcpy(data, piece.data(), piece.size());
-      data += piece.size();
+  do {
+    const std::uint64_t left = what.bytes - command.done;
+    const std::uint64_t now = std::min<std::uint64_t>(left, most_data_);
+    record_header header{};
+    header.kind = record_kind::put;
+    header.op = what.op;
+    header.has_signal = (what.flags & command::has_signal) != 0 && now == left;
+    header.data_bytes = static_cast<std::uint32_t>(now);
+    header.field[0] = what.remote + command.done;
+    header.field[1] = what.signal;
+    header.field[2] = what.value;
+    std::byte* data = append(what.pe, command.lane, header);
+    if (!data) return false;
+    if (what.flags & command::has_payload) {
+      for (const auto& piece : command.payload) {
+        if (!piece.empty()) std::memcpy(data, piece.data(), piece.size());
+        data += piece.size();
+      }
+    } else {
+      memory_.read(0, data, reinterpret_cast<const std::byte*>(what.local) + command.done, now);
     }
-  } else {
-    memory_.read(0, data, reinterpret_cast<const void*>(what.local), what.bytes);
-  }
+    command.done += now;
+  } while (command.done < what.bytes);
   reply(command);
   return true;
 }
@@ -338,6 +350,7 @@ bool command_engine::get(active_command& command) {
     ++word.replies;
     return all_posted(command);
   }
+  if (!is_reached(what.remote)) return get_in_records(command);
   while (command.done < what.bytes) {
     const auto next = next_transfer(command);
     if (!next) return false;
@@ -358,6 +371,29 @@ bool command_engine::get(active_command& command) {
     ++operations_.find(command.operation)->parts;
     ++state.reads_outstanding;
     command.done += side.bytes;
+  }
+  return all_posted(command);
+}
+
+/// As bytes that are next to each other.
+bool command_engine::get_in_records(active_command& command) {
+  const auto& what = command.what;
+  operation& bytes = *operations_.find(command.operation);
+  bytes.stride = bytes.unit = 1;
+  bytes.elements = what.bytes;
+  const std::uint64_t most = std::min<std::uint64_t>(most_data_, gather_shape::most);
+  while (command.done < what.bytes) {
+    const std::uint64_t now = std::min(what.bytes - command.done, most);
+    record_header header{};
+    header.kind = record_kind::gather;
+    header.field[0] = what.remote + command.done;
+    header.field[1] = 1;
+    header.field[2] = command.operation;
+    header.field[3] = gather_shape{1, now, command.done}.pack();
+    if (!append(what.pe, command.lane, header, {})) return false;
+    ++bytes.parts;
+    ++bytes.replies;
+    command.done += now;
   }
   return all_posted(command);
 }
@@ -534,17 +570,8 @@ bool command_engine::send_abort(const active_command& command) {
   return true;
 }
 
-void command_engine::drop_peer(int pe) {
-  if (pe < 0) {
-    all_are_lost_ = true;
-    for (std::size_t i = 0; i < peers_.size(); ++i)
-      if (peers_[i]) drop_peer(static_cast<int>(i));
-    return;
-  }
-  (void)lane(pe, 0);
+void command_engine::release(int pe) {
   peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
-  if (peer.is_lost) return;
-  peer.is_lost = true;
   for (int i = 0; i < options_.lanes; ++i) {
     lane_state& state = peer.lanes[static_cast<std::size_t>(i)];
     if (!state.open.empty()) network_.post_message(i, pe, state.open, 0);
@@ -559,6 +586,21 @@ void command_engine::drop_peer(int pe) {
     if (lost.chunk >= 0) staging_.give_back(lost.chunk);
     parts_.remove(which);
   });
+}
+
+void command_engine::drop_peer(int pe) {
+  if (pe < 0) {
+    all_are_lost_ = true;
+    for (std::size_t i = 0; i < peers_.size(); ++i)
+      if (peers_[i]) drop_peer(static_cast<int>(i));
+    return;
+  }
+  (void)lane(pe, 0);
+  peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
+  if (peer.is_lost) return;
+  peer.is_lost = true;
+  release(pe);
+  network_.drop(pe);
   std::vector<std::uint64_t> gone;
   operations_.for_each([&](std::uint64_t which, const operation& what) {
     if (what.pe == pe) gone.push_back(which);

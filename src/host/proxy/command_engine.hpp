@@ -136,13 +136,19 @@ class command_engine final : transport::listener {
   void on_complete(std::uint64_t token, std::uint64_t value) override;
   void on_failure(int pe, const std::string& reason) override;
   void on_left(int pe) override;
+  bool is_wanted(std::uint64_t token) override;
 
   // Carrying out (command_engine.cpp)
   bool post(active_command& command);
   bool put(active_command& command);
-  bool put_in_record(active_command& command);
+  bool put_in_records(active_command& command);
   bool put_by_writes(active_command& command);
   bool get(active_command& command);
+  bool get_in_records(active_command& command);
+  /// Whether the network's own writes and reads reach that memory of peers.
+  [[nodiscard]] bool is_reached(symmetric_place place) const {
+    return memory_.on_host(region_of(place));
+  }
   bool send_signal(const active_command& command);
   bool atomic(active_command& command);
   bool iput(active_command& command);
@@ -195,6 +201,7 @@ class command_engine final : transport::listener {
                       std::span<const std::byte> data);
   bool open_frame(int pe, int lane_index);
   void send_open_frame(int pe, int lane_index);
+  void close_frame(int pe, int lane_index);
   void send_open_frames();
   void send_late();
   void acknowledge(int pe, int lane_index);
@@ -216,6 +223,9 @@ class command_engine final : transport::listener {
   void complain(int from, const std::string& what);
   /// Somebody waits for a PE that has left.
   void miss(int pe);
+  [[nodiscard]] bool is_awaited(int pe);
+  /// Forgets what is on its way to a PE.
+  void release(int pe);
 
   const options options_;
   transport& network_;

@@ -33,9 +33,7 @@ std::byte* command_engine::append(int pe, int lane_index, record_header header) 
   const std::size_t bytes = record_bytes(header.data_bytes);
   if (!state.open.empty() && state.used + bytes > about_.most_message_bytes) {
     if (!writes_allow_frame(state)) return nullptr;
-    send_open_frame(pe, lane_index);
-    std::erase_if(open_frames_,
-                  [&](const lane_name& name) { return name.pe == pe && name.lane == lane_index; });
+    close_frame(pe, lane_index);
   }
   if (!open_frame(pe, lane_index)) return nullptr;
   std::byte* at = state.open.data() + state.used;
@@ -83,6 +81,13 @@ void command_engine::send_open_frame(int pe, int lane_index) {
   network_.post_message(lane_index, pe, state.open, state.used);
   state.open = {};
   happened_ = true;
+}
+
+/// Sends it before its time.
+void command_engine::close_frame(int pe, int lane_index) {
+  send_open_frame(pe, lane_index);
+  std::erase_if(open_frames_,
+                [&](const lane_name& name) { return name.pe == pe && name.lane == lane_index; });
 }
 
 void command_engine::send_open_frames() {

@@ -58,6 +58,7 @@ proxy::~proxy() {
   ends_.store(true);
   ring();
   thread_.join();
+  network_->leave();
 }
 
 void proxy::add_queues(const options& options, bool for_host, proxy_ref& ref) {
@@ -192,14 +193,18 @@ void proxy::sleep() {
   const auto helped = helped_.load(std::memory_order_relaxed);
   if (helped != std::exchange(helped_before_, helped)) return wait(false, tick);
   const bool recent = clock::now() - moved_at_ < std::chrono::milliseconds(10);
-  bool gives_events = network_->wait_descriptor() >= 0 && !looks_by_itself_;
+  bool gives_events = network_->wait_descriptor() >= 0 && !looks_by_itself_ && !is_broken_;
   is_asleep_.store(true);
   {
     std::unique_lock lock(driving_, std::try_to_lock);
-    const bool has_commands = lock && std::any_of(queues_.begin(), queues_.end(), [](auto& each) {
-                                return each.queue->has_command();
-                              });
-    if (!lock || missed_.exchange(false) || (gives_events && !network_->may_wait())) {
+    if (!lock) {
+      // Somebody drives at this moment, who may need this very processor.
+      is_asleep_.store(false);
+      return wait(false, tick);
+    }
+    const bool has_commands = std::any_of(queues_.begin(), queues_.end(),
+                                          [](auto& each) { return each.queue->has_command(); });
+    if (missed_.exchange(false) || (gives_events && !network_->may_wait())) {
       is_asleep_.store(false);
       return;
     }

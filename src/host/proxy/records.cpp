@@ -116,6 +116,24 @@ void command_engine::on_left(int pe) {
   (void)lane(pe, 0);
   peers_[static_cast<std::size_t>(pe)]->has_left = true;
   happened_ = true;
+  is_awaited(pe) ? miss(pe) : release(pe);
+}
+
+bool command_engine::is_awaited(int pe) {
+  bool awaited = false;
+  operations_.for_each(
+      [&](std::uint64_t, const operation& what) { awaited |= what.wants_reply && what.pe == pe; });
+  const peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
+  for (const lane_state& lane : peer.lanes)
+    awaited |=
+        lane.is_dirty && (lane.heeded_frame > lane.frames_acknowledged ||
+                          (!tracks_writes_ && lane.heeded_writes > lane.writes_acknowledged));
+  return awaited;
+}
+
+bool command_engine::is_wanted(std::uint64_t token) {
+  const part* found = parts_.find(token);
+  return found && is_waited_for(operations_.find(found->operation));
 }
 
 void command_engine::miss(int pe) {
@@ -221,8 +239,11 @@ void command_engine::gather(int from, int lane_index, const record_header& heade
   answer.field[1] = first;
   answer.field[2] = unit;
   std::vector<std::byte> data(bytes);
-  for (std::uint64_t i = 0; i < n; ++i)
-    memory_.read(region_of(header.field[0]), data.data() + i * unit, source + i * stride, unit);
+  if (stride == unit)
+    memory_.read(region_of(header.field[0]), data.data(), source, bytes);
+  else
+    for (std::uint64_t i = 0; i < n; ++i)
+      memory_.read(region_of(header.field[0]), data.data() + i * unit, source + i * stride, unit);
   append_or_keep(from, lane_index, answer, data);
 }
 
@@ -250,8 +271,11 @@ void command_engine::take_gathered(int from, const record_header& header,
   if (!what->local) {
     std::memcpy(&what->value, data.data(), std::min(data.size(), sizeof what->value));
   } else if (is_waited_for(what)) {
-    for (std::uint64_t i = 0; (i + 1) * unit <= data.size(); ++i)
-      memory_.write(0, what->local + (first + i) * what->stride, data.data() + i * unit, unit);
+    if (what->stride == unit)
+      memory_.write(0, what->local + first * unit, data.data(), data.size());
+    else
+      for (std::uint64_t i = 0; (i + 1) * unit <= data.size(); ++i)
+        memory_.write(0, what->local + (first + i) * what->stride, data.data() + i * unit, unit);
   }
   finish_part(header.field[0]);
 }

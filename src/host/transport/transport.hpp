@@ -52,8 +52,8 @@ class transport {
   struct traits {
     std::string name;  ///< of the network, for people: "libfabric tcp;ofi_rxm (eth0)"
     message_order order = message_order::after_writes;
-    /// Writes, too, take effect after all that was posted before them on the same lane: what the
-    /// peer does for a message is done by then.
+    /// Writes, too, take effect after the messages and writes that were posted before them on the
+    /// same lane: what the peer does for a message is done by then.
     bool is_ordered = false;
     /// Whether on_complete of a write says that it is visible at the target; else only that its
     /// source may be reused.
@@ -89,8 +89,11 @@ class transport {
     /// PE.
     virtual void on_failure(int pe, const std::string& reason) = 0;
     /// `pe` has ended its use of the network in order, after all that it has sent: what is posted
-    /// to it is dropped. Not every network tells.
+    /// to it is dropped, and its tokens do not complete. Not every network tells.
     virtual void on_left(int /*pe*/) {}
+    /// Whether the place that a read's data is to go to is still there: asked by networks that copy
+    /// it there themselves.
+    virtual bool is_wanted(std::uint64_t /*token*/) { return true; }
   };
 
   using bytes = std::vector<std::byte>;
@@ -147,6 +150,12 @@ class transport {
 
   /// Moves everything on and tells `listener`. True if anything happened.
   virtual bool progress(listener& listener) = 0;
+
+  /// Nothing that was posted to `pe` is wanted any more, and nothing of it is to be told.
+  virtual void drop(int /*pe*/) {}
+  /// This PE posts nothing any more, and what it has lent for writes and reads is about to go.
+  /// Peers learn that it has ended in order, where the network can tell them.
+  virtual void leave() {}
 
   /// A descriptor that becomes readable when there is something for progress(); -1 if the network
   /// has none.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <heddle/device/coll/all_reduce.hpp>
+#include <heddle/device/coll/all_reduce_of_two.hpp>
 
 /// Ring AllReduce (reduce-scatter, then all-gather: Patarasuk and Yuan 2009) on links.
 ///
@@ -13,6 +14,8 @@
 ///     once        receive chunk r + 1, combine, finish: the result; keep it, send it on
 ///     n - 2 times receive the result of chunk r + 1 - j, keep it, send on  j = 1 ... n - 2
 ///     receive the result of chunk r + 2, keep it
+///
+/// A ring of two that the network joins needs no second hop: all_reduce_of_two.hpp.
 ///
 /// Chunk c is combined along the ring from position c on, by one path: bitwise equal everywhere.
 namespace heddle {
@@ -33,6 +36,9 @@ template <protocol Protocol, class T, class Op, group G>
 HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team, const ring_place& place,
                                  link_memory* link, const T* input, T* output, size_t count) {
   using links_type = link_set<Protocol, T, Op, G>;
+  if (Protocol == protocol::simple && place.n == 2 && team.is_remote(place.next))
+    return all_reduce_of_two<T, Op, G>(group, team, link, place.next, place.position == 0)
+        .run(input, output, count, finish_for{place.n_combined});
   const int n_pes = place.n;
   const int position = place.position;
   links_type ring(group, team);

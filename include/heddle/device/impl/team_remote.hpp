@@ -64,13 +64,14 @@ HEDDLE_APART HEDDLE_FN inline bool team_ref::await_reply(uint64_t posted, operat
   return here;
 }
 
-HEDDLE_APART HEDDLE_FN inline void team_ref::remote_put(const void* dst, const void* src,
-                                                        size_t bytes, int pe, bool blocking,
-                                                        const signal* signal_word, uint64_t value,
-                                                        signal_op op, uint8_t flags) const {
+/// Its index in the queue; not_posted if nobody replies: the data travels in the command, or the
+/// caller does not ask, or the team was aborted.
+HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post_put(const void* dst, const void* src,
+                                                          size_t bytes, int pe, bool wants_reply,
+                                                          const signal* signal_word, uint64_t value,
+                                                          signal_op op, uint8_t flags) const {
   // A thread of a GPU copies by itself no quicker than the proxy does.
   constexpr size_t most_payload = HEDDLE_ON_CUDA ? cache_line : command_queue_ref::most_payload;
-  if (bytes == 0 && !signal_word) return;
   command what{};
   what.kind = command_kind::put;
   what.flags = flags;
@@ -86,10 +87,18 @@ HEDDLE_APART HEDDLE_FN inline void team_ref::remote_put(const void* dst, const v
   }
   const bool carried = bytes <= most_payload;
   if (carried) what.flags |= command::has_payload;
-  if (carried && !blocking && !signal_word) what.flags |= command::unhurried;
-  if (blocking && !carried) what.flags |= command::wants_reply;
+  if (carried && !wants_reply && !signal_word) what.flags |= command::unhurried;
+  if (wants_reply && !carried) what.flags |= command::wants_reply;
   const uint64_t posted = post(what, src);
-  if (what.flags & command::wants_reply) (void)await_reply(posted, operation::put, pe);
+  return what.flags & command::wants_reply ? posted : not_posted;
+}
+
+HEDDLE_FN inline void team_ref::remote_put(const void* dst, const void* src, size_t bytes, int pe,
+                                           bool blocking, const signal* signal_word, uint64_t value,
+                                           signal_op op) const {
+  if (bytes == 0 && !signal_word) return;
+  const uint64_t posted = post_put(dst, src, bytes, pe, blocking, signal_word, value, op, 0);
+  if (blocking) (void)await_reply(posted, operation::put, pe);
 }
 
 HEDDLE_APART HEDDLE_FN inline void team_ref::remote_get(void* dst, const void* src, size_t bytes,
@@ -198,7 +207,16 @@ HEDDLE_FN T team_ref::remote_atomic(const T* word, atomic_op op, T value, T comp
 
 HEDDLE_FN inline void team_ref::send(byte* dst, const byte* src, size_t bytes, uint64_t* word,
                                      uint64_t value, int pe) const {
-  remote_put(dst, src, bytes, pe, false, word, value, signal_op::set, command::unheeded);
+  (void)post_put(dst, src, bytes, pe, false, word, value, signal_op::set, command::unheeded);
+}
+
+HEDDLE_FN inline uint64_t team_ref::send_borrowed(byte* dst, const byte* src, size_t bytes,
+                                                  uint64_t* word, uint64_t value, int pe) const {
+  return post_put(dst, src, bytes, pe, true, word, value, signal_op::set, command::unheeded);
+}
+
+HEDDLE_FN inline void team_ref::await_borrowed(uint64_t sent, int pe) const {
+  (void)await_reply(sent, operation::put, pe);
 }
 
 HEDDLE_APART HEDDLE_FN inline void team_ref::remote_fence() const {

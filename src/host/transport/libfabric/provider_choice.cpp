@@ -87,8 +87,8 @@ class judge {
     if (!promised_order(info)) return "its messages may overtake each other (FI_ORDER_SAS)";
     if (info.ep_attr->msg_prefix_size != 0) return "wants a prefix in messages (FI_MSG_PREFIX)";
     if (goes_over_ip(provider) && wish_.cards_only)
-      return "goes over IP, where heddle's own tcp is quicker: taken if HEDDLE_FABRIC_PROVIDER "
-             "names it";
+      return "goes over IP, where heddle's own tcp is quicker: taken if HEDDLE_TRANSPORT or "
+             "HEDDLE_FABRIC_PROVIDER asks for it";
     return goes_over_ip(provider) ? interface_objection(info) : std::string();
   }
 

@@ -28,34 +28,46 @@ std::string text_of(int error) { return std::generic_category().message(error); 
 /// What is sent leaves at once. A peer that does not answer is an error of the socket in the end,
 /// after those that wait have said for what.
 void prepare(int socket, std::chrono::duration<double> timeout) {
-  const int yes = 1;
-  const auto milliseconds = static_cast<unsigned>(std::min(2 * timeout.count() * 1e3, 2e9));
-  ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);
-  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof milliseconds);
+  const auto set = [socket](int level, int option, double value) {
+    const int number = static_cast<int>(std::clamp(value, 1.0, 2e9));
+    ::setsockopt(socket, level, option, &number, sizeof number);
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 2 * timeout.count() * 1e3);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, std::min(timeout.count(), 3600.0));
+  set(IPPROTO_TCP, TCP_KEEPINTVL, std::min(timeout.count() / 4, 60.0));
 }
 
 }  // namespace
 
+void stream_transport::watch(stream& with, unsigned events) {
+  if (with.watched == events) return;
+  if (change_watch(poll_set_.get(), with.socket.get(), with.watched, events, &with))
+    with.watched = events;
+  else
+    lose(with.pe, fmt::format("asked to watch its socket: {}", text_of(errno)));
+}
+
 void stream_transport::connect(stream& to) {
-  const auto& addresses = peers_[static_cast<std::size_t>(to.pe)].addresses;
-  if (addresses.empty()) return lose(to.pe, "its address is none");
-  // One of a kind that this PE has too.
-  const auto mine = doorway_.addresses();
-  const auto found = std::find_if(addresses.begin(), addresses.end(), [&](const auto& theirs) {
-    return std::any_of(mine.begin(), mine.end(),
-                       [&](const auto& each) { return each.family() == theirs.family(); });
-  });
-  const auto& address = found == addresses.end() ? addresses.front() : *found;
-  to.socket = unique_fd(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!to.socket) return lose(to.pe, fmt::format("asked for a socket: {}", text_of(errno)));
-  prepare(to.socket.get(), options_.timeout);
+  const auto& theirs = peers_[static_cast<std::size_t>(to.pe)].addresses;
+  if (theirs.empty()) return lose(to.pe, "its address is none");
   to.now = stream::state::connecting;
   to.stuck_since = clock::now();
   unfinished_.push_back(&to);
-  if (::connect(to.socket.get(), address.data(), address.size()) == 0) return greet(to);
-  if (errno != EINPROGRESS) return lose(to.pe, fmt::format("connecting: {}", text_of(errno)));
-  watch(poll_set_.get(), to.socket.get(), EPOLLOUT, &to);
+  std::string problems;
+  for (const auto& address : theirs) {
+    to.socket =
+        unique_fd(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (to.socket) {
+      prepare(to.socket.get(), options_.timeout);
+      if (::connect(to.socket.get(), address.data(), address.size()) == 0 || errno == EINPROGRESS)
+        return watch(to, EPOLLOUT);
+    }
+    problems +=
+        fmt::format("{}{}: {}", problems.empty() ? "" : "; ", address.text(), text_of(errno));
+  }
+  lose(to.pe, "connecting to " + problems);
 }
 
 void stream_transport::go_on(stream& with) {
@@ -65,8 +77,7 @@ void stream_transport::go_on(stream& with) {
   socklen_t size = sizeof error;
   ::getsockopt(with.socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
   if (error != 0) return lose(with.pe, fmt::format("connecting: {}", text_of(error)));
-  pollfd ready{with.socket.get(), POLLOUT, 0};
-  if (::poll(&ready, 1, 0) > 0) greet(with);
+  greet(with);
 }
 
 void stream_transport::greet(stream& with) {
@@ -80,7 +91,7 @@ void stream_transport::greet(stream& with) {
   if (::send(with.socket.get(), &mine, sizeof mine, MSG_NOSIGNAL) != sizeof mine)
     return lose(with.pe, fmt::format("connecting: {}", text_of(errno)));
   with.now = stream::state::greeting;
-  watch(poll_set_.get(), with.socket.get(), EPOLLIN, &with);
+  watch(with, EPOLLIN);
 }
 
 void stream_transport::hear_answer(stream& with) {
@@ -89,13 +100,13 @@ void stream_transport::hear_answer(stream& with) {
   if (heard < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (heard <= 0)
     return lose(with.pe, heard == 0
-                             ? "it has refused the connection: does this PE belong to its job?"
+                             ? "it has closed a new connection: it has ended, or is of another job"
                              : fmt::format("connecting: {}", text_of(errno)));
   if (heard < static_cast<long>(sizeof said)) return;
   (void)::recv(with.socket.get(), &said, sizeof said, MSG_DONTWAIT);
   if (said == answer::welcome) return open(with);
   if (said != answer::crossed) return lose(with.pe, "it has given an answer that is none");
-  with.socket.reset();
+  give_up_socket(with);
   with.now = stream::state::crossed;
 }
 
@@ -112,22 +123,23 @@ void stream_transport::take(unique_fd socket, const hello& said) {
   }
   stream& with = stream_of(known->second, static_cast<int>(said.lane));
   switch (with.now) {
-    case stream::state::connecting:
     case stream::state::greeting:
       // Of two that cross, the one from the lesser address is taken.
       if (name_of(address_) < theirs) return reply(answer::crossed);
       break;
+    case stream::state::connecting:
     case stream::state::idle:
     case stream::state::crossed:
       break;
     case stream::state::open:
       return reply(answer::crossed);  // an attempt that its maker has given up since
-    case stream::state::closed:
+    case stream::state::left:
     case stream::state::lost:
       return;
   }
   prepare(socket.get(), options_.timeout);
   reply(answer::welcome);
+  give_up_socket(with);
   with.socket = std::move(socket);
   open(with);
 }
@@ -135,20 +147,28 @@ void stream_transport::take(unique_fd socket, const hello& said) {
 void stream_transport::open(stream& with) {
   std::erase(unfinished_, &with);
   with.now = stream::state::open;
-  watch(poll_set_.get(), with.socket.get(), EPOLLIN, &with);
   open_.push_back(&with);
+  watch(with, EPOLLIN);
   if (!with.out.empty()) note_unsent(with);
+}
+
+/// A child process may hold a copy, which would stay in the poll set.
+void stream_transport::give_up_socket(stream& with) {
+  if (std::exchange(with.watched, 0))
+    ::epoll_ctl(poll_set_.get(), EPOLL_CTL_DEL, with.socket.get(), nullptr);
+  with.socket.reset();
 }
 
 void stream_transport::close(stream& with) {
   std::erase(open_, &with);
   std::erase(unfinished_, &with);
+  give_up_socket(with);
   forget_unsent(with);
-  with.socket.reset();
   with.reads.clear();
 }
 
 void stream_transport::look_at_the_time() {
+  doorway_.look_at_the_time();
   if (unfinished_.empty() && unsent_.empty()) return;
   const auto now = clock::now();
   std::vector<std::pair<int, std::string>> late;
@@ -166,8 +186,7 @@ void stream_transport::look_at_the_time() {
 
 /// What waits for a connection is told of first: the end of a team, perhaps.
 void stream_transport::finish_connecting(deadline until) {
-  const auto is_due = [](const stream* each) { return !each->out.empty(); };
-  while (std::any_of(unfinished_.begin(), unfinished_.end(), is_due) && !until.passed()) {
+  while (!unfinished_.empty() && !until.passed()) {
     std::array<epoll_event, 32> events;
     const int n = ::epoll_wait(poll_set_.get(), events.data(), static_cast<int>(events.size()), 1);
     for (int i = 0; i < n; ++i)
@@ -178,27 +197,38 @@ void stream_transport::finish_connecting(deadline until) {
   }
 }
 
-void stream_transport::say_goodbye() noexcept {
+void stream_transport::say_goodbye(stream& to, deadline until) {
+  if (!to.out.forget_data()) return;
+  to.out.add({operation_kind::goodbye, 0, 0, 0}, nullptr, no_token);
+  while (to.out.send(to.socket.get(), [](std::uint64_t) {}) != outbox::outcome::failed &&
+         !to.out.empty() && !until.passed()) {
+    pollfd room{to.socket.get(), POLLOUT, 0};
+    ::poll(&room, 1, until.poll_milliseconds());
+  }
+  ::shutdown(to.socket.get(), SHUT_WR);
+}
+
+/// What is not read when a socket is closed takes what the peer has not received with it.
+void stream_transport::hear_out(stream& from, deadline until) {
+  std::array<std::byte, 4096> ignored;
+  while (!until.passed()) {
+    const auto heard = ::recv(from.socket.get(), ignored.data(), ignored.size(), MSG_DONTWAIT);
+    if (heard > 0) continue;
+    if (heard == 0 || (errno != EAGAIN && errno != EINTR)) return;
+    pollfd more{from.socket.get(), POLLIN, 0};
+    ::poll(&more, 1, until.poll_milliseconds());
+  }
+}
+
+void stream_transport::leave() {
+  if (std::exchange(has_left_, true)) return;
   const auto until = deadline::after(std::chrono::milliseconds(500));
-  try {
-    finish_connecting(until);
-  } catch (const std::exception& failure) {
-    log::warn(log::subsystem::transport, "ending: {}", failure.what());
-  }
-  for (stream* each : open_) {
-    if (each->now != stream::state::open) continue;
-    each->out.add({operation_kind::goodbye, 0, 0, 0}, nullptr, no_token);
-    while (each->out.send(each->socket.get(), [](std::uint64_t) {}) != outbox::outcome::failed &&
-           !each->out.empty() && !until.passed()) {
-      pollfd room{each->socket.get(), POLLOUT, 0};
-      ::poll(&room, 1, until.poll_milliseconds());
-    }
-    ::shutdown(each->socket.get(), SHUT_WR);
-    // What is not read when a socket is closed makes the peer lose what it has not read yet.
-    std::array<std::byte, 4096> ignored;
-    while (::recv(each->socket.get(), ignored.data(), ignored.size(), MSG_DONTWAIT) > 0) {
-    }
-  }
+  finish_connecting(until);
+  const auto all = open_;
+  for (stream* each : all)
+    if (each->now == stream::state::open) say_goodbye(*each, until);
+  for (stream* each : all) hear_out(*each, until);
+  for (stream* each : all) close(*each);
 }
 
 }  // namespace heddle::tcp

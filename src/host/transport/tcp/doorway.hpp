@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <functional>
@@ -18,15 +19,21 @@ namespace heddle::tcp {
 /// the job's token, and closes the others.
 class doorway {
  public:
-  /// `poll_set`: an epoll descriptor that tells of what is to be done here.
-  doorway(const std::vector<socket_address>& addresses, int poll_set,
-          const std::array<std::byte, 16>& job_token);
+  struct options {
+    std::vector<socket_address> addresses;
+    int poll_set;  ///< an epoll descriptor, which tells of what is to be done here
+    std::array<std::byte, 16> job_token;
+    std::chrono::duration<double> patience;  ///< with who says nothing
+  };
+  explicit doorway(const options& options);
 
-  [[nodiscard]] std::vector<socket_address> addresses() const;
+  [[nodiscard]] const std::vector<socket_address>& addresses() const { return addresses_; }
 
   using taker = std::function<void(unique_fd socket, const hello& said)>;
   /// Takes what has come. True if anything did.
   bool look(const taker& take);
+  /// Closes those that have said nothing for too long. Now and then.
+  void look_at_the_time();
 
  private:
   struct stranger {
@@ -35,18 +42,28 @@ class doorway {
     std::size_t heard = 0;
     hello said{};
   };
-  void let_in();
-  /// Whether it has said all, or is to be closed (`socket` empty).
-  bool listen_to(stranger& one);
+  enum class outcome : std::uint8_t { waits, is_peer, is_none };
 
-  int poll_set_;
-  std::array<std::byte, 16> job_token_;
+  bool let_in(const taker& take);
+  outcome listen_to(stranger& one);
+  void turn_away(stranger& one);
+  [[nodiscard]] bool has_room();
+  void close_for_a_while();
+  void complain_of_limit(int error);
+  void watch_listeners(bool watched);
+
+  const options options_;
   std::vector<unique_fd> listeners_;
+  std::vector<socket_address> addresses_;
   std::list<stranger> strangers_;
-  bool was_warned_ = false;
+  bool is_watching_ = false;  ///< the listeners
+  std::chrono::steady_clock::time_point closed_until_{};
+  bool was_warned_ = false;  ///< of strangers
+  bool has_met_limit_ = false;
 };
 
-/// The descriptor is looked at with the others of the poll set; `events` as epoll has them.
-void watch(int poll_set, int descriptor, unsigned events, void* with);
+/// Tells the poll set which events of a descriptor it is to tell of, after `before` (0: none, it is
+/// not in it). False: errno tells why not.
+bool change_watch(int poll_set, int descriptor, unsigned before, unsigned events, void* with);
 
 }  // namespace heddle::tcp

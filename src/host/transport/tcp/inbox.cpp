@@ -18,6 +18,8 @@ namespace heddle::tcp {
 
 namespace {
 constexpr std::size_t buffer_bytes = sizeof(operation_header) + message_pool::most_message_bytes;
+/// What may be the beginning of large data, which is better received where it belongs.
+constexpr std::size_t read_ahead = 4096;
 /// Calls in a row: other streams wait.
 constexpr int most_rounds = 8;
 }  // namespace
@@ -33,10 +35,12 @@ inbox::outcome inbox::receive(int socket, reader& to) {
       end_ -= begin_;
       begin_ = 0;
     }
+    if (left_ > 0 && !drops_) drops_ = !to.is_wanted(header_);
     const std::size_t direct = left_ > 0 && !drops_ ? left_ : 0;
+    const std::size_t buffered = std::min(std::max(read_ahead, missing()), buffer_.size() - end_);
     std::array<iovec, 2> parts{
         iovec{place_, direct},
-        iovec{buffer_.data() + end_, buffer_.size() - end_},
+        iovec{buffer_.data() + end_, buffered},
     };
     msghdr all{};
     all.msg_iov = parts.data() + (direct > 0 ? 0 : 1);
@@ -55,13 +59,20 @@ inbox::outcome inbox::receive(int socket, reader& to) {
     end_ += bytes - to_place;
     if (direct > 0 && left_ == 0) to.on_data(header_);
     if (!parse(to)) return outcome::malformed;
+    if (!to.goes_on()) return result;
     if (bytes < direct + parts[1].iov_len) return result;  // that was all
   }
   return result;
 }
 
+/// What lacks of the message at the beginning of the buffer.
+std::size_t inbox::missing() const {
+  if (left_ > 0 || end_ < sizeof header_) return 0;
+  return sizeof header_ + header_.size - end_;
+}
+
 bool inbox::parse(reader& to) {
-  for (;;) {
+  while (to.goes_on()) {
     if (left_ > 0) {
       const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(left_, end_ - begin_));
       if (!drops_ && here > 0) {
@@ -71,8 +82,9 @@ bool inbox::parse(reader& to) {
       begin_ += here;
       left_ -= here;
       if (left_ > 0) return true;
-      if (!drops_) to.on_data(header_);
       drops_ = false;
+      to.on_data(header_);
+      continue;
     }
     if (end_ - begin_ < sizeof header_) return true;
     std::memcpy(&header_, buffer_.data() + begin_, sizeof header_);
@@ -89,6 +101,7 @@ bool inbox::parse(reader& to) {
     begin_ += sizeof header_;
     if (!begin(to)) return false;
   }
+  return true;
 }
 
 /// An operation that is no message.
@@ -102,8 +115,11 @@ bool inbox::begin(reader& to) {
     case operation_kind::write:
     case operation_kind::data:
       place_ = to.place_of(header_);
-      if (!place_) return no_such_place("write");
+      if (!place_)
+        return header_.kind == operation_kind::write ? no_such_place("write")
+                                                     : complain("data that nobody asked for");
       left_ = header_.size;
+      drops_ = !to.is_wanted(header_);
       if (left_ == 0) to.on_data(header_);
       return true;
     case operation_kind::read:

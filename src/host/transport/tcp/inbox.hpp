@@ -23,11 +23,15 @@ class inbox {
     virtual void on_message(std::span<const std::byte> message) = 0;
     /// Where the data of a write, or of the answer to a read, goes; null: there is no such place.
     virtual std::byte* place_of(const operation_header& header) = 0;
-    /// All of it is there.
+    /// Whether that place is still there: asked before data goes to it.
+    virtual bool is_wanted(const operation_header& header) = 0;
+    /// All of it is there, or has been dropped.
     virtual void on_data(const operation_header& header) = 0;
     /// False: there is no such place.
     virtual bool on_read(const operation_header& header) = 0;
     virtual void on_goodbye() = 0;
+    /// Whether the stream is still there: asked after each of these calls.
+    [[nodiscard]] virtual bool goes_on() const = 0;
   };
 
   inbox();
@@ -49,6 +53,7 @@ class inbox {
   /// Takes what is in the buffer. False: it is malformed.
   bool parse(reader& to);
   bool begin(reader& to);
+  [[nodiscard]] std::size_t missing() const;
   bool complain(std::string what);
 
   std::vector<std::byte> buffer_;

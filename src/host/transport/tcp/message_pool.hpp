@@ -10,32 +10,34 @@
 
 namespace heddle::tcp {
 
-/// Places for messages with their headers before them, used again and again.
+/// Places for messages with their headers before them, used again.
 class message_pool {
  public:
   static constexpr std::size_t most_message_bytes = 16384;
 
   /// Where the message goes: its header's place is before it.
   std::byte* take() {
+    std::unique_ptr<place> taken;
     if (free_.empty()) {
-      made_.push_back(std::make_unique<place>());
-      free_.push_back(made_.back().get());
+      taken.reset(new place);  // not touched before it is used
+    } else {
+      taken = std::move(free_.back());
+      free_.pop_back();
     }
-    auto* taken = free_.back();
-    free_.pop_back();
-    return taken->message;
+    return taken.release()->message;
   }
   void give_back(std::byte* message) {
-    free_.push_back(reinterpret_cast<place*>(message - sizeof(operation_header)));
+    std::unique_ptr<place> given(reinterpret_cast<place*>(message - sizeof(operation_header)));
+    if (free_.size() < most_kept) free_.push_back(std::move(given));
   }
 
  private:
+  static constexpr std::size_t most_kept = 256;
   struct place {
     operation_header header;
     std::byte message[most_message_bytes];
   };
-  std::vector<std::unique_ptr<place>> made_;
-  std::vector<place*> free_;
+  std::vector<std::unique_ptr<place>> free_;
 };
 
 }  // namespace heddle::tcp

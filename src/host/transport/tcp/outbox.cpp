@@ -52,11 +52,11 @@ class gathered {
 void outbox::add_message(std::byte* message, std::size_t size) {
   const operation_header header{operation_kind::message, 0, size, 0};
   std::memcpy(message - sizeof header, &header, sizeof header);
-  waiting_.push_back({header, nullptr, message, transport::no_token});
+  waiting_.push_back({header, nullptr, message, transport::no_token, {}});
 }
 
 void outbox::add(const operation_header& header, const std::byte* data, std::uint64_t token) {
-  waiting_.push_back({header, data, nullptr, token});
+  waiting_.push_back({header, data, nullptr, token, {}});
 }
 
 outbox::outcome outbox::send(int socket, const sent_callback& when_sent) {
@@ -89,6 +89,21 @@ void outbox::sent(std::size_t bytes, const sent_callback& when_sent) {
     if (done.message) pool_->give_back(done.message);
     if (done.token != transport::no_token) when_sent(done.token);
   }
+}
+
+void outbox::keep_copies(const std::byte* start, std::size_t size) {
+  for (auto& one : waiting_) {
+    if (!one.data || one.data < start || one.data >= start + size) continue;
+    one.copy.reset(new std::byte[one.header.size]);
+    std::memcpy(one.copy.get(), one.data, one.header.size);
+    one.data = one.copy.get();
+  }
+}
+
+bool outbox::forget_data() {
+  const bool has_begun = sent_of_first_ > 0 && waiting_.front().data != nullptr;
+  if (!has_begun) std::erase_if(waiting_, [](const outgoing& one) { return one.data != nullptr; });
+  return !has_begun;
 }
 
 void outbox::clear() {

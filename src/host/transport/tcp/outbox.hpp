@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 
 #include "host/transport/tcp/message_pool.hpp"
 #include "host/transport/tcp/wire.hpp"
@@ -35,6 +36,10 @@ class outbox {
   enum class outcome : std::uint8_t { nothing, something, failed };
   /// Sends what the socket takes now. Failed: errno tells why.
   outcome send(int socket, const sent_callback& when_sent);
+  /// Copies the data that it would take from there.
+  void keep_copies(const std::byte* start, std::size_t size);
+  /// Forgets data in the sender's own memory. False if that has begun to leave: nothing can follow.
+  bool forget_data();
   /// Forgets all.
   void clear();
 
@@ -44,6 +49,7 @@ class outbox {
     const std::byte* data;  ///< null: none
     std::byte* message;     ///< of the pool, with its header before it; else null
     std::uint64_t token;
+    std::shared_ptr<std::byte[]> copy;  ///< of the data
 
     [[nodiscard]] std::size_t bytes() const {
       return sizeof header + (data || message ? header.size : 0);

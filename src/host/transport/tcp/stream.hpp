@@ -15,13 +15,13 @@ namespace heddle::tcp {
 
 /// One lane to one peer: a connection, which either side makes.
 ///
-///   idle ----> connecting ----> greeting ----> open ----> closed     the peer has said goodbye
+///   idle ----> connecting ----> greeting ----> open ----> left     the peer has said goodbye
 ///     |                            |             ^
 ///     |                            v             |
 ///     |                         crossed ---------+                   the peer's own is taken
 ///     +------------------------------------------+                   the peer was first
 struct stream {
-  enum class state : std::uint8_t { idle, connecting, greeting, crossed, open, closed, lost };
+  enum class state : std::uint8_t { idle, connecting, greeting, crossed, open, left, lost };
 
   stream(message_pool& pool, int pe, int lane) : pe(pe), lane(lane), out(pool) {}
 
@@ -39,7 +39,7 @@ struct stream {
   inbox in;
   std::deque<asked_read> reads;  ///< in the order of asking, which is that of the answers
   bool has_unsent = false;       ///< it is in the transport's list of those
-  bool watches_room = false;     ///< the poll set tells when the socket takes more
+  unsigned watched = 0;          ///< events that the poll set tells of its socket; 0: not in it
   bool is_blocked = false;       ///< the socket took nothing of what waits
   /// Since when it has been blocked, or connecting.
   std::chrono::steady_clock::time_point stuck_since{};

@@ -38,8 +38,12 @@ class stream_transport::operations final : public inbox::reader {
     if (from_.reads.empty() || from_.reads.front().size != header.size) return nullptr;
     return from_.reads.front().to;
   }
+  bool is_wanted(const operation_header& header) override {
+    return header.kind == operation_kind::write || told_.is_wanted(from_.reads.front().token);
+  }
+  bool goes_on() const override { return static_cast<bool>(from_.socket); }
   void on_data(const operation_header& header) override {
-    if (header.kind == operation_kind::write || from_.reads.empty()) return;
+    if (header.kind == operation_kind::write) return;
     const auto done = from_.reads.front();
     from_.reads.pop_front();
     told_.on_complete(done.token, 0);
@@ -53,7 +57,7 @@ class stream_transport::operations final : public inbox::reader {
   }
   /// What waits to be sent is of no use to it any more.
   void on_goodbye() override {
-    from_.now = stream::state::closed;
+    from_.now = stream::state::left;
     all_.forget_unsent(from_);
     peer& other = all_.peers_[static_cast<std::size_t>(from_.pe)];
     const auto is_open = [](const auto& each) { return each && each->now == stream::state::open; };
@@ -72,7 +76,7 @@ stream_transport::stream_transport(const tcp_options& options, const std::string
                                    const std::vector<socket_address>& addresses)
     : options_(options),
       poll_set_(::epoll_create1(EPOLL_CLOEXEC)),
-      doorway_(addresses, poll_set_.get(), options.job_token) {
+      doorway_({addresses, poll_set_.get(), options.job_token, options.timeout}) {
   traits_.name = fmt::format("tcp ({})", interface);
   traits_.order = message_order::after_writes;
   traits_.is_ordered = true;
@@ -85,7 +89,7 @@ stream_transport::stream_transport(const tcp_options& options, const std::string
   address_ = out.take();
 }
 
-stream_transport::~stream_transport() { say_goodbye(); }
+stream_transport::~stream_transport() { leave(); }
 
 void stream_transport::set_addresses(std::vector<bytes> addresses) {
   peers_.resize(addresses.size());
@@ -120,7 +124,10 @@ transport::bytes stream_transport::expose(int region, std::uint64_t offset, void
 void stream_transport::conceal(int region, std::uint64_t offset) noexcept {
   const auto found = exposed_.find({region, offset});
   if (found == exposed_.end()) return;
-  for (stream* each : open_) each->in.forget_place(found->second.start, found->second.size);
+  for (stream* each : open_) {
+    each->in.forget_place(found->second.start, found->second.size);
+    each->out.keep_copies(found->second.start, found->second.size);
+  }
   exposed_.erase(found);
 }
 
@@ -139,7 +146,7 @@ stream& stream_transport::stream_of(int pe, int lane) {
   auto& place = peers_.at(static_cast<std::size_t>(pe)).streams.at(static_cast<std::size_t>(lane));
   if (!place) {
     place = std::make_unique<stream>(pool_, pe, lane);
-    if (peers_[static_cast<std::size_t>(pe)].has_left) place->now = stream::state::closed;
+    if (peers_[static_cast<std::size_t>(pe)].has_left) place->now = stream::state::left;
     if (peers_[static_cast<std::size_t>(pe)].is_lost) place->now = stream::state::lost;
   }
   return *place;
@@ -147,14 +154,16 @@ stream& stream_transport::stream_of(int pe, int lane) {
 
 void stream_transport::note_unsent(stream& of) {
   if (of.now == stream::state::idle) connect(of);
-  if (of.now == stream::state::closed) of.out.clear();
+  if (of.now == stream::state::left) of.out.clear();
   if (of.has_unsent || of.now != stream::state::open) return;
   of.has_unsent = true;
   unsent_.push_back(&of);
 }
 
 void stream_transport::forget_unsent(stream& of) {
-  if (std::exchange(of.has_unsent, false)) std::erase(unsent_, &of);
+  std::erase(unsent_, &of);
+  of.has_unsent = of.is_blocked = false;
+  if (of.watched & EPOLLOUT) watch(of, EPOLLIN);
   of.out.clear();
 }
 
@@ -174,7 +183,7 @@ bool stream_transport::post_read(int lane, void* to, const remote_place& from, s
                                  std::uint64_t token) {
   stream& target = stream_of(from.pe, lane);
   if (target.now == stream::state::lost) return true;
-  if (target.now == stream::state::closed) {
+  if (target.now == stream::state::left) {
     lose(from.pe, "it has left the job");
     return true;
   }
@@ -232,22 +241,31 @@ bool stream_transport::send_unsent(listener& listener) {
     stream& to = *unsent_[i];
     const auto outcome = to.out.send(to.socket.get(), when_sent);
     if (outcome == outbox::outcome::failed) {
-      lose(to.pe, std::generic_category().message(errno));
-      continue;  // it is no longer there
+      fail_to_send(to, errno, listener);
+      any = true;
     }
+    if (i >= unsent_.size() || unsent_[i] != &to) continue;  // it has been lost meanwhile
     any |= outcome == outbox::outcome::something;
     if (!std::exchange(to.is_blocked, outcome == outbox::outcome::nothing) && to.is_blocked)
       to.stuck_since = clock::now();
-    if (to.out.empty()) {
-      to.has_unsent = false;
-      if (std::exchange(to.watches_room, false))
-        watch(poll_set_.get(), to.socket.get(), EPOLLIN, &to);
-      unsent_.erase(unsent_.begin() + static_cast<std::ptrdiff_t>(i));
-    } else {
+    if (to.out.empty())
+      forget_unsent(to);
+    else
       ++i;
-    }
   }
   return any;
+}
+
+/// What the peer has said before it went is heard first: that it ends in order, perhaps.
+void stream_transport::fail_to_send(stream& to, int error, listener& listener) {
+  if (error != EFAULT)
+    while (to.now == stream::state::open && receive(to, listener)) {
+    }
+  if (to.now != stream::state::open) return;
+  lose(to.pe, error == EFAULT
+                  ? "memory of a put, or of a get by this peer, was given back before it "
+                    "was sent (EFAULT)"
+                  : std::generic_category().message(error));
 }
 
 bool stream_transport::receive(stream& from, listener& listener) {
@@ -266,12 +284,14 @@ bool stream_transport::receive(stream& from, listener& listener) {
     case inbox::outcome::failed:
       break;
   }
-  if (from.now == stream::state::closed && from.reads.empty())
+  if (from.now == stream::state::left && from.reads.empty())
     close(from);
   else
-    lose(from.pe, outcome == inbox::outcome::ended
-                      ? "it has closed the connection: its process has ended"
-                      : std::generic_category().message(error));
+    lose(from.pe,
+         outcome == inbox::outcome::ended
+             ? "it has closed the connection: its process has ended, or does not reach this "
+               "PE"
+             : std::generic_category().message(error));
   return true;
 }
 
@@ -285,7 +305,7 @@ bool stream_transport::look_at_all(listener& listener) {
     auto* with = static_cast<stream*>(events[static_cast<std::size_t>(i)].data.ptr);
     if (!with)
       at_the_door = true;
-    else if (with->now == stream::state::open || with->now == stream::state::closed)
+    else if (with->now == stream::state::open || with->now == stream::state::left)
       any |= receive(*with, listener);
     else
       go_on(*with);
@@ -300,19 +320,25 @@ bool stream_transport::look_at_all(listener& listener) {
 bool stream_transport::may_wait() {
   looks_ = looks_between - 1;  // whatever wakes this PE is looked at
   if (!failures_.empty()) return false;
-  for (stream* each : unsent_) {
+  for (const stream* each : unsent_)
     if (!each->is_blocked) return false;
-    if (!std::exchange(each->watches_room, true))
-      watch(poll_set_.get(), each->socket.get(), EPOLLIN | EPOLLOUT, each);
-  }
-  return true;
+  for (std::size_t i = 0; i < unsent_.size(); ++i) watch(*unsent_[i], EPOLLIN | EPOLLOUT);
+  return failures_.empty();
 }
 
 void stream_transport::lose(int pe, const std::string& reason) {
   peer& lost = peers_[static_cast<std::size_t>(pe)];
-  if (std::exchange(lost.is_lost, true)) return;
-  failures_.push_back({pe, fmt::format("PE {} at {} cannot be reached through {}: {}", pe,
-                                       describe(pe), traits_.name, reason)});
+  if (lost.is_lost) return;
+  // Who has left in order refuses connections that come after.
+  if (!lost.has_left)
+    failures_.push_back({pe, fmt::format("PE {} at {} cannot be reached through {}: {}", pe,
+                                         describe(pe), traits_.name, reason)});
+  drop(pe);
+}
+
+void stream_transport::drop(int pe) {
+  peer& lost = peers_.at(static_cast<std::size_t>(pe));
+  lost.is_lost = true;
   for (auto& each : lost.streams) {
     if (!each) continue;
     close(*each);

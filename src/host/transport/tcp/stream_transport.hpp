@@ -53,6 +53,8 @@ class stream_transport final : public transport {
   [[nodiscard]] std::span<std::byte> begin_message(int lane, int pe) override;
   void post_message(int lane, int pe, std::span<std::byte> message, std::size_t size) override;
 
+  void drop(int pe) override;
+  void leave() override;
   bool progress(listener& listener) override;
   [[nodiscard]] int wait_descriptor() const override { return poll_set_.get(); }
   [[nodiscard]] bool may_wait() override;
@@ -82,6 +84,7 @@ class stream_transport final : public transport {
   void note_unsent(stream& of);
   void forget_unsent(stream& of);
   bool send_unsent(listener& listener);
+  void fail_to_send(stream& to, int error, listener& listener);
   bool receive(stream& from, listener& listener);
   bool look_at_all(listener& listener);
   void lose(int pe, const std::string& reason);
@@ -92,17 +95,22 @@ class stream_transport final : public transport {
 
   // connecting.cpp
   void connect(stream& to);
-  /// What has become of a connection that is not open yet; nothing if `socket` is not ready.
+  /// The poll set has told of a connection that is not open yet.
   void go_on(stream& with);
   void greet(stream& with);
   void hear_answer(stream& with);
   void take(unique_fd socket, const hello& said);
   void open(stream& with);
   void close(stream& with);
+  void give_up_socket(stream& with);
   /// Loses peers that have been stuck for too long.
   void look_at_the_time();
+  /// Has the poll set tell of these events of the stream's socket; without memory for that the peer
+  /// is lost.
+  void watch(stream& with, unsigned events);
   void finish_connecting(deadline until);
-  void say_goodbye() noexcept;
+  void say_goodbye(stream& to, deadline until);
+  static void hear_out(stream& from, deadline until);
 
   const tcp_options options_;
   traits traits_;
@@ -118,7 +126,7 @@ class stream_transport final : public transport {
   std::map<std::pair<int, std::uint64_t>, exposed> exposed_;  ///< by region and offset
   std::vector<failure> failures_;                             ///< not told yet
   unsigned looks_ = 0;
-  clock::time_point last_look_at_time_{};
+  bool has_left_ = false;
 };
 
 }  // namespace heddle::tcp
