@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures heddle, the bare limits of this machine and its peers in one go.
 
-Writes docs/measurements/<date>-<processor>-2pe.md and .json, prints the tables and says of each
-speed rule whether it holds. The exit status is 0 when all hold, 1 when one does not (or could not
+Writes <date>-<processor>-2pe.md and .json (the blocks' names behind it, if some were chosen) into
+--out, prints the tables and says of each speed rule whether it holds. The exit status is 0 when all hold, 1 when one does not (or could not
 be measured), 2 when nothing could be built.
 """
 
@@ -35,15 +35,13 @@ def main() -> int:
                   *hosts.blocks(bin_dir, arguments.quick, two_hosts)]
         if arguments.block:
             on_request = rdma.blocks(arguments.build_dir, arguments.quick)
-            for block in session.chosen([*blocks, *on_request], arguments.block, parser):
-                print(report.section(block, measure.run_block(block)), end="\n\n")
-            return 0
+            blocks = session.chosen([*blocks, *on_request], arguments.block, parser)
         results = {block.name: measure.run_block(block) for block in blocks}
     facts["time taken"] = f"{time.monotonic() - started:.0f} s"
     verdicts = rules.judge(results)
-    name = f"{now:%Y-%m-%d}-{machine.slug(facts['processor'])}-2pe"
-    session.write(arguments.out, f"{name}-quick" if arguments.quick else name,
-                  report.markdown(facts, blocks, results, verdicts), facts, results, verdicts)
+    name = "-".join([f"{now:%Y-%m-%d}", machine.slug(facts["processor"]), "2pe", *(arguments.block or ()),
+                     *(["quick"] if arguments.quick else ())])
+    session.write(arguments.out, name, report.markdown(facts, blocks, results, verdicts), facts, results, verdicts)
     return 0 if all(verdict.passed for verdict in verdicts) else 1
 
 

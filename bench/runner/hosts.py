@@ -116,5 +116,6 @@ def blocks(bin_dir: Path, quick: bool, hosts: Hosts) -> list[Block]:
         to.plain("bare libfabric", "fabric_loop", 1, "--provider", PROVIDER, *few),
         to.plain("heddle", "bench_network_put", 1, *few, HEDDLE_TRANSPORT="libfabric",
                  HEDDLE_FABRIC_PROVIDER=PROVIDER),
+        to.plain("heddle, tcp", "bench_network_put", 1, *few, HEDDLE_TRANSPORT="tcp"),
     ), rounds, one_failure=True, probe=probe))
     return result

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The heddle developers
 # SPDX-License-Identifier: Apache-2.0
 """heddle over verbs and perftest, in the machine that has software RDMA (tests/rdma_vm). Its processors are
-emulated: ratios count, times do not, and no rule is judged. On request alone (`--block rdma`)."""
+emulated: ratios count, times do not. On request alone (`--block rdma`)."""
 
 from __future__ import annotations
 

@@ -135,17 +135,20 @@ NETWORK_PUT = (("fabric_write_flag", "network_signal", 8, "8 bytes and their sig
 
 
 def network_put_section(block: dict[str, Series]) -> str:
-    bare, heddle = block["bare libfabric"], block["heddle"]
+    bare, heddle, tcp = block["bare libfabric"], block["heddle"], block["heddle, tcp"]
     rows = []
     for theirs, ours, size, words in NETWORK_PUT:
         variant = bare.best_variant(theirs, size) or ""
         rows.append([words, microseconds(bare.median(theirs, variant, size)),
                      microseconds(heddle.median(ours, "heddle", size)),
-                     _ratio(heddle, (ours, "heddle"), bare, (theirs, variant), size)])
-    idle = heddle.median("network_idle", "heddle", 0)
-    return table(["", "bare libfabric, us", "heddle, us", "heddle / bare"], rows) + (
+                     _ratio(heddle, (ours, "heddle"), bare, (theirs, variant), size),
+                     microseconds(tcp.median(ours, "heddle", size))])
+    idle, idle_tcp = (one.median("network_idle", "heddle", 0) for one in (heddle, tcp))
+    return table(["", "bare libfabric, us", "heddle, us", "heddle / bare", "heddle over TCP, us"],
+                 rows) + (
         "" if idle is None else
-        f"\n\nA PE that sleeps takes {microseconds(idle)} us of a processor in a second.")
+        f"\n\nA PE that sleeps takes {microseconds(idle)} us of a processor in a second "
+        f"(over TCP {microseconds(idle_tcp)} us).")
 
 
 # what, by perftest and by heddle, bytes, and in words

@@ -142,20 +142,17 @@ def all_reduce_rules(results: Results) -> list[Verdict]:
     return verdicts
 
 
-def network_rules(results: Results) -> list[Verdict]:
+def network_rules(results: Results, name: str, pes: str) -> list[Verdict]:
     what = "all_reduce"
     verdicts = []
-    for name, pes in (("network_2", "a PE on each of 2 hosts"),
-                      ("network_4", "2 PEs on each of 2 hosts")):
-        block = results[name]
-        heddle = block["heddle"]
-        for peer in ("Open MPI", "MPICH"):
-            sizes = block[peer].sizes(what)
-            ratios = [compare(heddle, (what, "heddle"), block[peer], (what, "MPI_Allreduce"), s)
-                      for s in sizes]
-            verdicts.append(decide(f"AllReduce, {pes} over TCP, against {peer}, 8 B to 64 MiB",
-                                   "faster", sizes, ratios, 1.0, True,
-                                   missing(heddle, block[peer])))
+    block = results[name]
+    heddle = block["heddle"]
+    for peer in ("Open MPI", "MPICH"):
+        sizes = block[peer].sizes(what)
+        ratios = [compare(heddle, (what, "heddle"), block[peer], (what, "MPI_Allreduce"), s)
+                  for s in sizes]
+        verdicts.append(decide(f"AllReduce, {pes} over TCP, against {peer}, 8 B to 64 MiB",
+                               "faster", sizes, ratios, 1.0, True, missing(heddle, block[peer])))
     return verdicts
 
 
@@ -177,27 +174,25 @@ def network_put_rules(results: Results) -> list[Verdict]:
                         (theirs, bare.best_variant(theirs, size) or ""), size)
         verdicts.append(decide(rule, limit, [size], [ratio], bound, False, missing(heddle, bare),
                                inverse))
-    idle = heddle.median("network_idle", "heddle", 0)
-    rule, limit = "a PE with a network that sleeps: share of a processor", "less than 1 %"
-    if idle is None:
-        verdicts.append(Verdict(rule, limit, False, f"not measured: {missing(heddle)}"))
-    else:
-        verdicts.append(Verdict(rule, limit, idle < 1e4, f"{idle / 1e4:.3f} %"))
+    for name in ("heddle", "heddle, tcp"):
+        idle = block[name].median("network_idle", "heddle", 0)
+        rule, limit = (f"a PE with a network that sleeps ({name}): share of a processor",
+                       "less than 1 %")
+        if idle is None:
+            verdicts.append(Verdict(rule, limit, False, f"not measured: {missing(block[name])}"))
+        else:
+            verdicts.append(Verdict(rule, limit, idle < 1e4, f"{idle / 1e4:.3f} %"))
     return verdicts
 
 
-def crowded_rules(results: Results) -> list[Verdict]:
-    verdicts = []
-    for n in (4, 8):
-        block = results[f"crowded_{n}"]
-        heddle, peer = block["heddle"], block["Open MPI"]
-        sizes = [8, 4 * KI, MI]
-        ratios = [compare(heddle, ("all_reduce", "heddle"), peer, ("all_reduce", "MPI_Allreduce"),
-                          s) for s in sizes]
-        verdicts.append(decide(f"AllReduce, {n} PEs on this machine, against Open MPI "
-                               "--oversubscribe", "not slower", sizes, ratios, 1.0, False,
-                               missing(heddle, peer)))
-    return verdicts
+def crowded_rules(results: Results, n: int) -> list[Verdict]:
+    block = results[f"crowded_{n}"]
+    heddle, peer = block["heddle"], block["Open MPI"]
+    sizes = [8, 4 * KI, MI]
+    ratios = [compare(heddle, ("all_reduce", "heddle"), peer, ("all_reduce", "MPI_Allreduce"), s)
+              for s in sizes]
+    return [decide(f"AllReduce, {n} PEs on this machine, against Open MPI --oversubscribe",
+                   "not slower", sizes, ratios, 1.0, False, missing(heddle, peer))]
 
 
 def init_rule(results: Results) -> Verdict:
@@ -227,6 +222,40 @@ def team_rules(results: Results) -> list[Verdict]:
     return verdicts
 
 
+def rdma_rules(results: Results) -> list[Verdict]:
+    both = results["rdma"]["machine"]
+    verdicts = []
+    for ours, theirs, size, rule, limit, bound, inverse in (
+            ("network_signal", "perftest_write_lat", 8,
+             "put_signal of 8 bytes, one way, soft RDMA, against ib_write_lat", "at most 1.3 x", 1.3,
+             False),
+            ("network_put", "perftest_write_bw", MI,
+             "put bandwidth, 1 MiB, soft RDMA, against ib_write_bw", "at least 0.90", 1 / 0.9, True),
+            ("network_rate", "perftest_write_rate", 8,
+             "8-byte puts a second from 4 blocks, soft RDMA, against ib_write_bw", "at least 0.80",
+             1 / 0.8, True),
+            ("network_atomic_rate", "perftest_atomic_rate", 8,
+             "atomics a second from 4 blocks, soft RDMA, against ib_atomic_bw", "at least 0.80",
+             1 / 0.8, True)):
+        ratio = compare(both, (ours, "heddle"), both, (theirs, "perftest"), size)
+        verdicts.append(decide(rule, limit, [size], [ratio], bound, False, missing(both), inverse))
+    return verdicts
+
+
+RULES = {
+    "put": put_rules,
+    "all_reduce": all_reduce_rules,
+    "crowded_4": lambda results: crowded_rules(results, 4),
+    "crowded_8": lambda results: crowded_rules(results, 8),
+    "network_2": lambda results: network_rules(results, "network_2", "a PE on each of 2 hosts"),
+    "network_4": lambda results: network_rules(results, "network_4", "2 PEs on each of 2 hosts"),
+    "network_put": network_put_rules,
+    "rdma": rdma_rules,
+    "init": lambda results: [init_rule(results)],
+    "team": team_rules,
+}
+
+
 def judge(results: Results) -> list[Verdict]:
-    return [*put_rules(results), *all_reduce_rules(results), *crowded_rules(results),
-            *network_rules(results), *network_put_rules(results), init_rule(results), *team_rules(results)]
+    """Of the blocks that were measured."""
+    return [verdict for name, rules in RULES.items() if name in results for verdict in rules(results)]

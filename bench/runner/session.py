@@ -28,8 +28,7 @@ def options(description: str, block_names: str) -> argparse.ArgumentParser:
     parser.add_argument("--build-dir", type=Path, default=ROOT / "build" / "release", metavar="DIR")
     parser.add_argument("--no-build", action="store_true", help="measure what is built")
     parser.add_argument("--block", action="append", metavar="NAME",
-                        help=f"only this block ({block_names}); prints its tables, judges no rule "
-                        "and writes no file")
+                        help=f"only this block ({block_names})")
     return parser
 
 

@@ -86,11 +86,11 @@ class Verdicts(unittest.TestCase):
         results = {block.name: {c.name: absent for c in block.contenders}
                    for block in every_block()}
         verdicts = rules.judge(results)
-        self.assertEqual(len(verdicts), 20)
+        self.assertEqual(len(verdicts), 25)
         for verdict in verdicts:
             self.assertFalse(verdict.passed)
             self.assertIn("not measured: heddle-run is not built", verdict.found)
-        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 20)
+        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 25)
 
 
 class Tables(unittest.TestCase):
@@ -133,7 +133,8 @@ class NetworkPut(unittest.TestCase):
             bare[(theirs, "net", size)] = 10.0
             heddle[(what, "heddle", size)] = ours.get(what, limit)
         return {"network_put": {"bare libfabric": Series(rounds=[bare], probes_us=[STILL]),
-                                "heddle": Series(rounds=[heddle], probes_us=[STILL])}}
+                                "heddle": Series(rounds=[heddle], probes_us=[STILL]),
+                                "heddle, tcp": Series(rounds=[heddle], probes_us=[STILL])}}
 
     def failing(self, **ours):
         return [v.rule for v in rules.network_put_rules(self.results(**ours)) if not v.passed]
@@ -151,10 +152,12 @@ class NetworkPut(unittest.TestCase):
     def test_is_shown_with_what_has_no_limit(self):
         results = self.results()["network_put"]
         results["heddle"].rounds[0][("network_atomic_rate", "heddle", 8)] = 3.0
+        results["heddle, tcp"].rounds[0] = {("network_put", "heddle", contenders.MI): 5.0,
+                                            ("network_idle", "heddle", 0): 17.0}
         text = report.network_put_section(results)
-        self.assertIn("| each put of 1 MiB, 16 and a quiet | 10.0 | 11.1 | 1.11 |", text)
-        self.assertIn("| each atomic_add, the same | - | 3.000 | - |", text)
-        self.assertIn("takes 9,999 us of a processor", text)
+        self.assertIn("| each put of 1 MiB, 16 and a quiet | 10.0 | 11.1 | 1.11 | 5.000 |", text)
+        self.assertIn("| each atomic_add, the same | - | 3.000 | - | - |", text)
+        self.assertIn("takes 9,999 us of a processor in a second (over TCP 17.0 us)", text)
 
     def test_of_soft_rdma_is_within_one_machine(self):
         one = Series(rounds=[{("perftest_write_lat", "perftest", 8): 600.0,

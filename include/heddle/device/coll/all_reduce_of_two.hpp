@@ -8,9 +8,9 @@
 /// comes, in the order of their positions, so that the results are bitwise equal. As many bytes as
 /// around a ring of two, in one hop.
 ///
-/// Chunks go through the slots of a link. A PE is at most `ahead` chunks further in sending than in
-/// combining; hence when it sends into a slot again, 2 * ahead chunks later, it has got a chunk
-/// that the peer sent after it had emptied that slot: no credits are needed.
+/// Chunks go to the places of a link, two slots each. A PE is at most `ahead` chunks further in
+/// sending than in combining; hence when it sends to a place again, 2 * ahead chunks later, it has
+/// got a chunk that the peer sent after it had emptied that place: no credits are needed.
 namespace heddle::detail {
 
 template <class T, class Op, group G>
@@ -22,10 +22,9 @@ class all_reduce_of_two {
 
   /// False if the team was aborted. `input` and `output` are the same or apart.
   HEDDLE_FN bool run(const T* input, T* output, size_t count, finish_for finish) {
-    auto& steps = link_->steps[static_cast<int>(protocol::simple)];
-    const uint64_t first = steps.received;
+    const uint64_t first = steps().received;
     const size_t chunks = (count + capacity - 1) / capacity;
-    const auto size_of = [&](size_t chunk) {
+    const auto size_of = [=](size_t chunk) {
       return count - chunk * capacity < capacity ? count - chunk * capacity : capacity;
     };
     size_t sent = 0;
@@ -37,35 +36,42 @@ class all_reduce_of_two {
                       size_of(chunk), finish);
     }
     group_.sync();
-    if (group_.rank() != 0) return going;
-    if (going)
-      steps.received = first + chunks;
-    else
-      for (size_t chunk = 0; chunk < ahead; ++chunk) take_back_input(chunk);
+    if (group_.rank() == 0) {
+      for (size_t i = 0; !going && i < ahead; ++i) take_back_input(i);
+      if (going) steps().received = first + chunks;
+    }
     return going;
   }
 
  private:
-  static constexpr size_t capacity = link_memory::simple_slot / sizeof(T);
-  static constexpr size_t ahead = link_memory::slots / 2;
+  static constexpr size_t chunk_bytes = 2 * link_memory::simple_slot;
+  static constexpr size_t capacity = chunk_bytes / sizeof(T);
+  static constexpr size_t places = sizeof(link_memory::simple) / chunk_bytes;
+  static constexpr size_t ahead = places / 2;
+
+  HEDDLE_FN link_memory::counters& steps() const {
+    return link_->steps[static_cast<int>(protocol::simple)];
+  }
+  HEDDLE_FN byte* place_of(uint64_t step) const {
+    return link_->simple[0] + step % places * chunk_bytes;
+  }
 
   HEDDLE_FN void send(uint64_t step, const T* from, size_t bytes) {
     if (group_.rank() != 0) return;
     borrowed_[step % ahead] = team_.send_borrowed(
-        link_->simple[step % link_memory::slots], reinterpret_cast<const byte*>(from), bytes,
-        &link_->steps[static_cast<int>(protocol::simple)].tail, step + 1, peer_);
+        place_of(step), reinterpret_cast<const byte*>(from), bytes, &steps().tail, step + 1, peer_);
   }
 
   HEDDLE_FN bool receive(uint64_t step, const T* mine, T* output, size_t n, finish_for finish) {
     bool here = true;
     if (group_.rank() == 0) {
-      here = team_.wait_by_thread(&link_->steps[static_cast<int>(protocol::simple)].tail, cmp::ge,
-                                  step + 1, operation::link_receive, peer_) == wait_status::ok;
+      here = team_.wait_by_thread(&steps().tail, cmp::ge, step + 1, operation::link_receive,
+                                  peer_) == wait_status::ok;
       // In place, the result overwrites what is sent.
       if (here) take_back_input(step);
     }
     if (!group_.all(here)) return false;
-    const void* theirs = link_->simple[step % link_memory::slots];
+    const void* theirs = place_of(step);
     operand_list<T, 2> with;
     with.add_source(is_first_ ? static_cast<const void*>(mine) : theirs);
     with.add_source(is_first_ ? theirs : static_cast<const void*>(mine));
@@ -85,8 +91,7 @@ class all_reduce_of_two {
   link_memory* link_;
   int peer_;
   bool is_first_;
-  uint64_t borrowed_[ahead] = {team_ref::not_posted, team_ref::not_posted, team_ref::not_posted,
-                               team_ref::not_posted};
+  uint64_t borrowed_[ahead] = {team_ref::not_posted, team_ref::not_posted};
 };
 
 }  // namespace heddle::detail

@@ -22,6 +22,16 @@ constexpr std::size_t buffer_bytes = sizeof(operation_header) + message_pool::mo
 constexpr std::size_t read_ahead = 4096;
 /// Calls in a row: other streams wait.
 constexpr int most_rounds = 8;
+
+/// Into the first place, and what is more into the second.
+ssize_t receive_both(int socket, iovec first, iovec second) {
+  std::array<iovec, 2> parts{first, second};
+  msghdr all{};
+  all.msg_iov = parts.data();
+  all.msg_iovlen = parts.size();
+  return ::recvmsg(socket, &all, MSG_DONTWAIT);
+}
+
 }  // namespace
 
 inbox::inbox() : buffer_(buffer_bytes) {}
@@ -38,14 +48,9 @@ inbox::outcome inbox::receive(int socket, reader& to) {
     if (left_ > 0 && !drops_) drops_ = !to.is_wanted(header_);
     const std::size_t direct = left_ > 0 && !drops_ ? left_ : 0;
     const std::size_t buffered = std::min(std::max(read_ahead, missing()), buffer_.size() - end_);
-    std::array<iovec, 2> parts{
-        iovec{place_, direct},
-        iovec{buffer_.data() + end_, buffered},
-    };
-    msghdr all{};
-    all.msg_iov = parts.data() + (direct > 0 ? 0 : 1);
-    all.msg_iovlen = direct > 0 ? 2 : 1;
-    const auto taken = ::recvmsg(socket, &all, MSG_DONTWAIT);
+    std::byte* const into = buffer_.data() + end_;
+    const auto taken = direct > 0 ? receive_both(socket, {place_, direct}, {into, buffered})
+                                  : ::recv(socket, into, buffered, MSG_DONTWAIT);
     if (taken < 0) {
       if (errno == EAGAIN || errno == EINTR) return result;
       return outcome::failed;
@@ -60,7 +65,7 @@ inbox::outcome inbox::receive(int socket, reader& to) {
     if (direct > 0 && left_ == 0) to.on_data(header_);
     if (!parse(to)) return outcome::malformed;
     if (!to.goes_on()) return result;
-    if (bytes < direct + parts[1].iov_len) return result;  // that was all
+    if (bytes < direct + buffered) return result;  // that was all
   }
   return result;
 }

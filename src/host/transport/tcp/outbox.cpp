@@ -33,16 +33,19 @@ class gathered {
     parts_[n_++] = {const_cast<std::byte*>(static_cast<const std::byte*>(start)) + skipped, left};
     bytes_ += left;
   }
-  [[nodiscard]] msghdr message() {
+  /// What the kernel took, as sendmsg says it.
+  [[nodiscard]] ssize_t send(int socket) {
+    constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+    if (n_ == 1) return ::send(socket, parts_[0].iov_base, parts_[0].iov_len, flags);
     msghdr all{};
     all.msg_iov = parts_.data();
     all.msg_iovlen = n_;
-    return all;
+    return ::sendmsg(socket, &all, flags);
   }
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
-  std::array<iovec, 64> parts_{};
+  std::array<iovec, 64> parts_;
   std::size_t n_ = 0;
   std::size_t bytes_ = 0;
 };
@@ -71,8 +74,7 @@ outbox::outcome outbox::send(int socket, const sent_callback& when_sent) {
       if (one.data) parts.add(one.data, one.header.size, skip);
     }
   }
-  const msghdr all = parts.message();
-  const auto taken = ::sendmsg(socket, &all, MSG_DONTWAIT | MSG_NOSIGNAL);
+  const auto taken = parts.send(socket);
   if (taken < 0)
     return errno == EAGAIN || errno == EINTR || errno == ENOBUFS ? outcome::nothing
                                                                  : outcome::failed;
