@@ -75,6 +75,31 @@ bool read_record(const wait_record& from, wait_record& to) {
   return true;
 }
 
+int world_pe_of(const heddle_team& team, int pe) {
+  return team.world_pes()[static_cast<std::size_t>(pe)];
+}
+
+/// What a PE's control says, which may have to be asked over the network.
+struct told_record {
+  bool is_known = false;  ///< the PE answers
+  bool is_there = false;
+  wait_record record{};
+};
+
+told_record record_of(const heddle_team& team, int pe, wait_record team_control::*which) {
+  told_record told;
+  const auto& ref = team.host_ref();
+  if (team.is_mapped(pe)) {
+    told.is_known = true;
+    told.is_there = read_record(ref.control(pe)->*which, told.record);
+  } else if (auto* network = ref.is_remote(pe) ? team.runtime().network() : nullptr) {
+    const auto found = network->peek(world_pe_of(team, pe), ref.control(team.my_pe())->*which);
+    told.is_known = found.has_value();
+    told.is_there = found && read_record(*found, told.record);
+  }
+  return told;
+}
+
 /// Waits for this PE's proxy: on words that say nothing to anybody else.
 bool is_for_proxy(operation op) {
   return op == operation::put || op == operation::get || op == operation::atomic ||
@@ -105,12 +130,6 @@ std::string place_of(const heddle_team& team, int world_pe) {
                      runtime.bootstrap().host_of(world_pe));
 }
 
-/// Of a PE into whose records this one cannot look.
-std::string where_is(const heddle_team& team, int pe) {
-  return fmt::format("; PE {} is {}", pe,
-                     place_of(team, team.world_pes()[static_cast<std::size_t>(pe)]));
-}
-
 /// Those whose acknowledgement this PE's quiet lacks: a few are enough to look at.
 std::string whom_quiet_awaits(const heddle_team& team, const wait_record& wait) {
   constexpr std::size_t most = 4;
@@ -127,17 +146,20 @@ std::string whom_quiet_awaits(const heddle_team& team, const wait_record& wait) 
 /// Follows who waits for whom, from `pe` on, to the PE that waits for nobody.
 std::string follow_waits(const heddle_team& team, int pe) {
   std::string chain;
-  const auto& ref = team.host_ref();
   for (int hops = 0; pe >= 0 && hops < team.n_pes(); ++hops) {
-    if (!team.is_mapped(pe)) return chain + where_is(team, pe);
-    wait_record wait;
-    if (!read_record(ref.control(pe)->waiting, wait)) {
+    const auto where = team.is_mapped(pe)
+                           ? std::string()
+                           : fmt::format(" ({})", place_of(team, world_pe_of(team, pe)));
+    const auto [is_known, is_waiting, wait] = record_of(team, pe, &team_control::waiting);
+    if (!is_known)
       return chain +
-             fmt::format(
-                 "; PE {} is not waiting in this team: it has not made the call, is busy or "
-                 "is stopped",
-                 pe);
-    }
+             fmt::format("; PE {}{} does not answer: it is stopped, has ended, or is not reached",
+                         pe, where);
+    if (!is_waiting)
+      return chain + fmt::format(
+                         "; PE {} is not waiting in this team: it has not made the call, is busy "
+                         "or is stopped{}",
+                         pe, where);
     chain += wait.peer >= 0 ? fmt::format("; PE {} waits for PE {} in {}", pe, wait.peer,
                                           name_of(static_cast<operation>(wait.operation)))
                             : fmt::format("; PE {} waits in {}", pe,
@@ -157,8 +179,10 @@ error timed_out(const heddle_team& team, abort_code code) {
                                       follow_waits(team, wait.peer) + std::string(advice)};
   auto text = fmt::format("team {} was aborted: a wait of PE {} passed the deadline", team.name(),
                           code.reporter);
-  if (code.reporter >= 0 && team.is_mapped(code.reporter) &&
-      read_record(team.host_ref().control(code.reporter)->failure, wait))
+  const auto& ref = team.host_ref();
+  const bool is_near = code.reporter >= 0 && team.is_mapped(code.reporter);
+  if (read_record(is_near ? ref.control(code.reporter)->failure : ref.control(team.my_pe())->told,
+                  wait))
     text += ": " + describe(team, code.reporter, wait);
   if (code.culprit >= 0) text += follow_waits(team, code.culprit);
   return {HEDDLE_ERROR_ABORTED, text + std::string(advice)};

@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <bit>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -58,6 +62,17 @@ class pe_network {
   /// As `pe`'s host calls itself.
   [[nodiscard]] const std::string& host_name(int pe) const {
     return host_names_[static_cast<std::size_t>(pe)];
+  }
+  /// Reads an object in `pe`'s host heap, given by this PE's address, whatever has become of teams:
+  /// for reports. Nothing if it does not answer: within what a PE that runs needs by far.
+  template <class T>
+  [[nodiscard]] std::optional<T> peek(int pe, const T& here) {
+    static_assert(sizeof(T) % sizeof(std::uint64_t) == 0);
+    std::array<std::uint64_t, sizeof(T) / sizeof(std::uint64_t)> words;
+    if (!proxy_->peek(pe, proxy_->host_ref().place_of(&here), words,
+                      deadline::after(std::chrono::milliseconds(500))))
+      return {};
+    return std::bit_cast<T>(words);
   }
   /// The PEs whose acknowledgement a quiet lacks.
   [[nodiscard]] std::vector<int> awaited() { return proxy_->awaited(); }

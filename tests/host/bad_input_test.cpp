@@ -452,9 +452,16 @@ TEST_CASE("an exception past symmetric objects, teams and registrations frees no
                                                       HEDDLE_FLOAT32, HEDDLE_SUM, nullptr));
                      }),
       "PE 1 has had enough", std::runtime_error);
-  for (int pe : {0, 2})
-    check_error(got[static_cast<std::size_t>(pe)], HEDDLE_ERROR_ABORTED,
-                {"PE 1 aborted team world", "an exception"});
+  // That PE 1 has aborted comes by memory or the network; that it has ended, by the bootstrap,
+  // which may be first where there is no memory between them.
+  for (int pe : {0, 2}) {
+    const auto& told = got[static_cast<std::size_t>(pe)];
+    CAPTURE(told.text);
+    if (told.status == HEDDLE_ERROR_PEER_LOST && std::getenv("HEDDLE_P2P_DISABLE"))
+      check_error(told, HEDDLE_ERROR_PEER_LOST, {"PE 1 of team world", "is lost", "an exception"});
+    else
+      check_error(told, HEDDLE_ERROR_ABORTED, {"PE 1 aborted team world", "an exception"});
+  }
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
 }
 
@@ -464,11 +471,13 @@ TEST_CASE("abort ends the waits of its own streams") {
     auto* flag = self.calloc<heddle::signal>(1);
     auto queue = self.create_stream();
     self.world().wait_until(flag, heddle::cmp::eq, 1, queue);
-    self.world().barrier();
+    // PE 0 may be through the barrier before PE 1 is.
+    const auto meet = [&] { self.world().barrier(); };
     if (self.my_pe() == 0) {
+      meet();
       self.abort("enough");
     } else {
-      CHECK_THROWS_AS(queue.synchronize(), heddle::error);
+      CHECK_THROWS_AS((meet(), queue.synchronize()), heddle::error);
     }
   });
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));

@@ -33,7 +33,7 @@ enum class command_kind : uint8_t {
   iget = 6,    ///< the same the other way: `value` apart at the source there
   fence = 7,   ///< what follows in this queue is delivered to each PE after what is before it
   quiet = 8,   ///< replied to when all before it is complete and visible
-  abort = 9    ///< compare-and-swap of the abort word at `remote`: from 0 to `value`
+  abort = 9  ///< `value` to the abort word at `remote`, if that is 0; before it payload to `signal`
 };
 
 enum class atomic_op : uint8_t {

@@ -30,7 +30,7 @@ namespace heddle {
 class team_ref {
  public:
   /// Changes when the layout of this class, of a block or of the team's memory does.
-  static constexpr uint32_t layout = 5;
+  static constexpr uint32_t layout = 6;
 
   HEDDLE_FN int my_pe() const { return my_pe_; }
   HEDDLE_FN int n_pes() const { return n_pes_; }
@@ -211,9 +211,9 @@ class team_ref {
   }
   HEDDLE_FN uint32_t flag_period() const { return flag_period_; }
   HEDDLE_FN team_memory* memory() const { return memory_; }
-  /// `pe`'s; it is mapped.
   /// Aborts the team at `pe`, unless it is aborted there already.
   HEDDLE_FN void abort_at(int pe, uint64_t code) const;
+  /// `pe`'s; it is mapped.
   HEDDLE_FN team_control* control(int pe) const {
     return reinterpret_cast<team_control*>(reinterpret_cast<uintptr_t>(control_) +
                                            static_cast<uintptr_t>(distance(pe) * control_stride_));

@@ -80,6 +80,8 @@ struct team_control {
   alignas(cache_line) uint64_t abort_word;  ///< written by any member, or by its host
   alignas(cache_line) wait_record failure;  ///< the wait that passed its deadline on this PE
   alignas(cache_line) wait_record waiting;  ///< what this PE waits for now, once it has waited long
+  /// The failure of the PE that has aborted the team here, if it is remote.
+  alignas(cache_line) wait_record told;
 };
 
 /// A team's part of the symmetric heap, at the same offset on every member. All zero at the start.

@@ -564,9 +564,13 @@ bool command_engine::send_abort(const active_command& command) {
   const auto& what = command.what;
   record_header header{};
   header.kind = record_kind::abort;
+  header.data_bytes = static_cast<std::uint32_t>(what.bytes);
   header.field[0] = what.remote;
   header.field[1] = what.value;
-  append_or_keep(what.pe, command.lane, header, {});
+  header.field[2] = what.signal;
+  std::vector<std::byte> data;
+  for (const auto& piece : command.payload) data.insert(data.end(), piece.begin(), piece.end());
+  append_or_keep(what.pe, command.lane, header, data);
   return true;
 }
 

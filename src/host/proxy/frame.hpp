@@ -32,7 +32,7 @@ enum class record_kind : std::uint8_t {
   atomic,        ///< place, value, compare, token
   scatter,       ///< place, stride and element in bytes; data
   gather,        ///< place, stride in bytes, token, gather_shape: data_reply
-  abort,         ///< place, value
+  abort,         ///< place, value, place of the data; data
   reply,         ///< token, value
   data_reply,    ///< token, number of the first element, bytes of an element; data
   piece_wanted,  ///< place: which piece of exposed memory is it in?

@@ -34,6 +34,15 @@ constexpr microseconds tick{200};
 constexpr microseconds short_nap{50};
 constexpr microseconds long_nap{1000};
 
+/// Waits for one answer.
+class asker final : public command_engine::producer {
+ public:
+  void reply(std::uint64_t /*index*/, std::uint64_t /*value*/) override { is_answered = true; }
+  [[nodiscard]] bool gave_up(std::uint64_t /*index*/) const override { return is_done; }
+  bool is_answered = false;
+  bool is_done = false;
+};
+
 }  // namespace
 
 proxy::proxy(std::unique_ptr<transport> network, const options& options)
@@ -167,6 +176,35 @@ std::vector<int> proxy::awaited() {
 std::string proxy::describe(int pe) {
   std::lock_guard lock(driving_);
   return engine_.describe(pe);
+}
+
+bool proxy::peek(int pe, symmetric_place from, std::span<std::uint64_t> to, deadline until) {
+  // What is never read: a peer that is lost is answered for.
+  constexpr std::uint64_t unread = ~std::uint64_t{0};
+  std::vector<std::uint64_t> words(to.size(), unread);
+  asker waiting;
+  command_engine::active_command get;
+  get.what.kind = command_kind::iget;
+  get.what.flags = command::wants_reply | command::unheeded;
+  get.what.pe = pe;
+  get.what.unit = sizeof(std::uint64_t);
+  get.what.remote = from;
+  get.what.local = reinterpret_cast<std::uint64_t>(words.data());
+  get.what.bytes = words.size() * sizeof(std::uint64_t);
+  get.what.value = get.what.compare = 1;
+  get.from = &waiting;
+  bool is_posted = false;
+  for (;;) {
+    driving_.lock();
+    waiting.is_done = !waiting.is_answered && (until.passed() || is_broken_);
+    if (!is_broken_ && (!is_posted || waiting.is_done)) is_posted = engine_.carry_out(get);
+    if (!waiting.is_done && !waiting.is_answered) drive();
+    unlock_and_tell();
+    if (waiting.is_answered || waiting.is_done) break;
+    std::this_thread::sleep_for(short_nap);
+  }
+  std::copy(words.begin(), words.end(), to.begin());
+  return waiting.is_answered && words.front() != unread;
 }
 
 void proxy::run() {

@@ -9,6 +9,7 @@
 #include <heddle/device/proxy_ref.hpp>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "host/proxy/command_engine.hpp"
 #include "host/proxy/command_queue.hpp"
 #include "host/transport/transport.hpp"
+#include "support/deadline.hpp"
 #include "support/unique_fd.hpp"
 
 namespace heddle {
@@ -62,6 +64,10 @@ class proxy {
   void drop_peer(int pe);
   [[nodiscard]] std::string describe(int pe);
   [[nodiscard]] std::vector<int> awaited();
+  /// Reads words of 8 bytes of a peer's memory, whatever has become of its teams: for reports.
+  /// False if it has not answered in time.
+  [[nodiscard]] bool peek(int pe, symmetric_place from, std::span<std::uint64_t> to,
+                          deadline until);
 
  private:
   struct queue_memory {

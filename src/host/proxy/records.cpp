@@ -185,9 +185,14 @@ void command_engine::carry_out_record(int from, int lane_index, const record_hea
     }
     case record_kind::abort: {
       void* word = memory_.resolve(place, sizeof(std::uint64_t));
-      if (word && reinterpret_cast<std::uintptr_t>(word) % sizeof(std::uint64_t) == 0)
-        (void)memory_.atomic(region_of(place), word, sizeof(std::uint64_t), atomic_op::compare_swap,
-                             header.field[1], 0);
+      if (!word || reinterpret_cast<std::uintptr_t>(word) % sizeof(std::uint64_t) != 0) return;
+      const auto swap = [&](std::uint64_t from, std::uint64_t to) {
+        return memory_.atomic(region_of(place), word, sizeof to, atomic_op::compare_swap, to, from);
+      };
+      void* told = memory_.resolve(header.field[2], data.size());
+      if (!data.empty() && told && swap(0, 0) == 0)
+        memory_.write(region_of(header.field[2]), told, data.data(), data.size());
+      (void)swap(0, header.field[1]);
       return;
     }
     case record_kind::scatter:

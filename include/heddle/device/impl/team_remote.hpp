@@ -234,17 +234,23 @@ HEDDLE_APART HEDDLE_FN inline void team_ref::remote_quiet() const {
   (void)await_reply(post(what, nullptr), operation::quiet, -1);
 }
 
-/// Tells `pe` that the team is aborted: no wait, since the proxy may be what fails.
+/// Tells `pe` that the team is aborted, and for what wait of this PE if it was one: no wait, since
+/// the proxy may be what fails.
 HEDDLE_APART HEDDLE_FN inline void team_ref::remote_abort(int pe, uint64_t code) const {
   const command_queue_ref& queue = proxy_->queues[context_];
-  const uint64_t at = queue.try_take(0);
-  if (at == not_posted) return;
   command what{};
   what.kind = command_kind::abort;
   what.pe = world_[pe];
   what.remote = proxy_->place_of(&control_->abort_word);
   what.value = code;
-  queue.submit(at, what, nullptr);
+  if (load(&control_->failure.state, acquire) == 2) {
+    what.flags = command::has_payload;
+    what.bytes = sizeof(wait_record);
+    what.signal = proxy_->place_of(&control_->told);
+  }
+  const uint64_t at = queue.try_take(what.bytes);
+  if (at == not_posted) return;
+  queue.submit(at, what, &control_->failure);
   help();
 }
 
