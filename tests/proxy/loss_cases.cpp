@@ -20,7 +20,8 @@ using clock = std::chrono::steady_clock;
 void one_dies(const char* what, const std::function<void(test_pe&, int)>& use) {
   if (!chosen_network().outlives_peers) return;
   constexpr int dead = 2;
-  constexpr double timeout = 2;
+  // After the network tells of it, if it does.
+  const double timeout = 2 * chosen_network().tells_loss_in;
   proxy_job job(
       {.n_pes = 3, .contexts = 2, .timeout = timeout, .network_timeout = 1, .meets_at_end = false});
   std::atomic<int> is_used{0}, has_ended{0};

@@ -7,6 +7,7 @@
 
 #include "host/transport/libfabric/libfabric_transport.hpp"
 #include "host/transport/tcp/tcp_transport.hpp"
+#include "host/transport/verbs/verbs_transport.hpp"
 #include "transport/unruly_transport.hpp"
 
 namespace heddle::testing {
@@ -70,6 +71,28 @@ network fabric(const std::string& name, const std::string& provider,
           .outlives_peers = outlives_peers};
 }
 
+network verbs() {
+  return {.name = "verbs",
+          .make =
+              [](int n_pes, double timeout, std::uint64_t /*seed*/) {
+                verbs_options options;
+                options.lanes = proxy_ref::max_contexts;
+                options.most_ports = 1;
+                // Tries again for 2 s, longer than an emulated processor may sleep. rdma_rxe takes
+                // 7 retries for retries without end.
+                options.timeout = 16;
+                options.retry_count = 6;
+                options.connect_timeout = std::chrono::duration<double>(timeout);
+                made_network made;
+                for (int pe = 0; pe < n_pes; ++pe) {
+                  options.local_rank = pe;  // PEs begin at different ports
+                  made.transports.push_back(make_verbs_transport(options));
+                }
+                return with_addresses(std::move(made));
+              },
+          .tells_loss_in = 2};
+}
+
 /// The same, that refuses, delays and reorders what it may.
 network unruly(network inner) {
   return {.name = "unruly_" + inner.name,
@@ -81,7 +104,8 @@ network unruly(network inner) {
                 return made;
               },
           .gives_events = inner.gives_events,
-          .outlives_peers = inner.outlives_peers};
+          .outlives_peers = inner.outlives_peers,
+          .tells_loss_in = inner.tells_loss_in};
 }
 
 }  // namespace
@@ -128,6 +152,8 @@ const std::vector<network>& networks() {
       fabric("udp_rxd", "udp;ofi_rxd"),
       // It looks into the memory of a peer of its own process, which is unmapped when that goes.
       fabric("shm", "shm", {}, false),
+      // Where there is an RDMA device: in the machine of tests/rdma_vm.
+      verbs(),
   };
   static const std::vector<network> all = [] {
     auto made = plain;

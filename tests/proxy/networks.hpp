@@ -28,6 +28,8 @@ struct network {
   bool gives_events = true;  ///< proxies sleep until one
   /// A PE of this very process may go, and the others live on.
   bool outlives_peers = true;
+  /// Seconds after which it tells of a peer that has gone, where it does.
+  double tells_loss_in = 1;
 };
 
 /// All of them, one ctest test each (CMakeLists.txt).
