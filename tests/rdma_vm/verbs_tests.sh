@@ -4,12 +4,17 @@
 #
 # verbs_tests.sh FOLDER: in the guest, runs the programs of FOLDER that need RDMA devices, and fails if one does.
 failed=0
-for network in verbs verbs_rails; do
-  begin=$SECONDS
-  # A network that is skipped (77) is one that was not found: here that is a failure.
-  "$1/transport_test" --network=$network || failed=1
-  echo "rdma_vm: $network took $((SECONDS - begin)) s"
-done
+# What is skipped (77) has found no device: here that is a failure.
+run() {
+  local begin=$SECONDS
+  "$@" || failed=1
+  echo "rdma_vm: $(basename "$1") ${*:2} took $((SECONDS - begin)) s"
+}
+for network in verbs verbs_rails; do run "$1/transport_test" --network=$network; done
+run "$1/proxy_suite" --network=verbs
+export HEDDLE_P2P_DISABLE=1 HEDDLE_TRANSPORT=verbs
+# rdma_rxe takes 7 retries for retries without end.
+HEDDLE_IB_RETRY_CNT=6 run "$1/one_sided_test"
 # Last: it takes a port down.
-"$1/verbs_device_test" || failed=1
+run "$1/verbs_device_test"
 exit $failed
