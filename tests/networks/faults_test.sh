@@ -51,7 +51,7 @@ stops() {
   for case in 2:2:1 3:1:0; do
     IFS=: read -r nodes pes victim <<<"$case"
     rm -f "$folder/ended"
-    check "PE $victim of $nodes hosts with $pes stops" 137 "PE $victim" \
+    check "PE $victim of $nodes hosts with $pes stops" 137 "PE $victim .*does not answer" \
       job "$nodes" "$pes" "$bin/struck_pe" kernel_barrier stop "$victim" "$folder/ended"
     count_right "the others" $((nodes * pes - 1))
   done
