@@ -67,7 +67,7 @@ void stream_transport::connect(stream& to) {
     problems +=
         fmt::format("{}{}: {}", problems.empty() ? "" : "; ", address.text(), text_of(errno));
   }
-  lose(to.pe, "connecting to " + problems);
+  fail_to_connect(to, "connecting to " + problems);
 }
 
 void stream_transport::go_on(stream& with) {
@@ -76,7 +76,7 @@ void stream_transport::go_on(stream& with) {
   int error = 0;
   socklen_t size = sizeof error;
   ::getsockopt(with.socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error != 0) return lose(with.pe, fmt::format("connecting: {}", text_of(error)));
+  if (error != 0) return fail_to_connect(with, fmt::format("connecting: {}", text_of(error)));
   greet(with);
 }
 
@@ -89,7 +89,7 @@ void stream_transport::greet(stream& with) {
   std::copy(address_.begin(), address_.end(), mine.address.begin());
   // A new connection has room for that.
   if (::send(with.socket.get(), &mine, sizeof mine, MSG_NOSIGNAL) != sizeof mine)
-    return lose(with.pe, fmt::format("connecting: {}", text_of(errno)));
+    return fail_to_connect(with, fmt::format("connecting: {}", text_of(errno)));
   with.now = stream::state::greeting;
   watch(with, EPOLLIN);
 }
@@ -99,15 +99,24 @@ void stream_transport::hear_answer(stream& with) {
   const auto heard = ::recv(with.socket.get(), &said, sizeof said, MSG_DONTWAIT | MSG_PEEK);
   if (heard < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (heard <= 0)
-    return lose(with.pe, heard == 0
-                             ? "it has closed a new connection: it has ended, or is of another job"
-                             : fmt::format("connecting: {}", text_of(errno)));
+    return fail_to_connect(
+        with, heard == 0 ? "it has closed a new connection: it has ended, or is of another job"
+                         : fmt::format("connecting: {}", text_of(errno)));
   if (heard < static_cast<long>(sizeof said)) return;
   (void)::recv(with.socket.get(), &said, sizeof said, MSG_DONTWAIT);
   if (said == answer::welcome) return open(with);
   if (said != answer::crossed) return lose(with.pe, "it has given an answer that is none");
   give_up_socket(with);
   with.now = stream::state::crossed;
+}
+
+/// Who is leaving takes no connection any more.
+void stream_transport::fail_to_connect(stream& with, const std::string& reason) {
+  if (!peers_[static_cast<std::size_t>(with.pe)].is_leaving) return lose(with.pe, reason);
+  if (with.now == stream::state::lost) return;
+  close(with);
+  with.now = stream::state::left;
+  note_leaving(with.pe);
 }
 
 void stream_transport::take(unique_fd socket, const hello& said) {
@@ -171,17 +180,18 @@ void stream_transport::look_at_the_time() {
   doorway_.look_at_the_time();
   if (unfinished_.empty() && unsent_.empty()) return;
   const auto now = clock::now();
-  std::vector<std::pair<int, std::string>> late;
+  std::vector<std::pair<stream*, std::string>> late;
   const auto is_late = [&](const stream& one) { return now - one.stuck_since > options_.timeout; };
-  for (const stream* each : unfinished_)
+  for (stream* each : unfinished_)
     if (is_late(*each))
-      late.emplace_back(each->pe,
+      late.emplace_back(each,
                         fmt::format("it was not connected after {} s", options_.timeout.count()));
-  for (const stream* each : unsent_)
+  for (stream* each : unsent_)
     if (each->is_blocked && is_late(*each))
-      late.emplace_back(each->pe,
+      late.emplace_back(each,
                         fmt::format("it has taken nothing for {} s", options_.timeout.count()));
-  for (const auto& [pe, reason] : late) lose(pe, reason);
+  for (const auto& [each, reason] : late)
+    each->now == stream::state::open ? lose(each->pe, reason) : fail_to_connect(*each, reason);
 }
 
 /// What waits for a connection is told of first: the end of a team, perhaps.
@@ -229,6 +239,7 @@ void stream_transport::leave() {
     if (each->now == stream::state::open) say_goodbye(*each, until);
   for (stream* each : all) hear_out(*each, until);
   for (stream* each : all) close(*each);
+  doorway_.close();  // peers have heard the goodbye by now
 }
 
 }  // namespace heddle::tcp

@@ -147,6 +147,13 @@ bool doorway::look(const taker& take) {
   return any;
 }
 
+void doorway::close() {
+  watch_listeners(false);
+  listeners_.clear();
+  for (auto& each : strangers_) turn_away(each);
+  strangers_.clear();
+}
+
 void doorway::look_at_the_time() {
   const auto now = std::chrono::steady_clock::now();
   if (!is_watching_ && now > closed_until_) watch_listeners(true);

@@ -32,6 +32,8 @@ class doorway {
   using taker = std::function<void(unique_fd socket, const hello& said)>;
   /// Takes what has come. True if anything did.
   bool look(const taker& take);
+  /// Nobody is let in any more: who waits is told so by the kernel.
+  void close();
   /// Closes those that have said nothing for too long. Now and then.
   void look_at_the_time();
 

@@ -23,6 +23,8 @@ constexpr std::size_t most_waiting = 128;
 /// has something.
 constexpr std::size_t few_streams = 2;
 constexpr unsigned looks_between = 64;
+/// Calls that take all that the kernel holds of a stream.
+constexpr int most_heard = 256;
 
 }  // namespace
 
@@ -59,11 +61,8 @@ class stream_transport::operations final : public inbox::reader {
   void on_goodbye() override {
     from_.now = stream::state::left;
     all_.forget_unsent(from_);
-    peer& other = all_.peers_[static_cast<std::size_t>(from_.pe)];
-    const auto is_open = [](const auto& each) { return each && each->now == stream::state::open; };
-    if (!std::any_of(other.streams.begin(), other.streams.end(), is_open) &&
-        !std::exchange(other.has_left, true))
-      told_.on_left(from_.pe);
+    all_.peers_[static_cast<std::size_t>(from_.pe)].is_leaving = true;
+    all_.note_leaving(from_.pe);
   }
 
  private:
@@ -182,11 +181,7 @@ bool stream_transport::post_write(int lane, const remote_place& to, const void* 
 bool stream_transport::post_read(int lane, void* to, const remote_place& from, std::size_t size,
                                  std::uint64_t token) {
   stream& target = stream_of(from.pe, lane);
-  if (target.now == stream::state::lost) return true;
-  if (target.now == stream::state::left) {
-    lose(from.pe, "it has left the job");
-    return true;
-  }
+  if (target.now == stream::state::lost || target.now == stream::state::left) return true;
   if (target.out.size() >= most_waiting_writes || target.reads.size() >= most_waiting) return false;
   target.reads.push_back({static_cast<std::byte*>(to), size, token});
   target.out.add({operation_kind::read, static_cast<std::uint32_t>(from.region), size, from.offset},
@@ -229,7 +224,7 @@ bool stream_transport::progress(listener& listener) {
     if (i < open_.size() && open_[i] == from) ++i;
   }
   if (!few || !unfinished_.empty() || ++looks_ % looks_between == 0) any |= look_at_all(listener);
-  return (!failures_.empty() && tell_failures(listener)) || any;
+  return (!endings_.empty() && tell_endings(listener)) || any;
 }
 
 bool stream_transport::send_unsent(listener& listener) {
@@ -284,7 +279,7 @@ bool stream_transport::receive(stream& from, listener& listener) {
     case inbox::outcome::failed:
       break;
   }
-  if (from.now == stream::state::left && from.reads.empty())
+  if (from.now == stream::state::left)
     close(from);
   else
     lose(from.pe,
@@ -307,8 +302,11 @@ bool stream_transport::look_at_all(listener& listener) {
       at_the_door = true;
     else if (with->now == stream::state::open || with->now == stream::state::left)
       any |= receive(*with, listener);
-    else
+    else {
+      if (events[static_cast<std::size_t>(i)].events & (EPOLLERR | EPOLLHUP))
+        hear_goodbye(with->pe, listener);
       go_on(*with);
+    }
   }
   if (at_the_door)
     any |= doorway_.look(
@@ -319,11 +317,11 @@ bool stream_transport::look_at_all(listener& listener) {
 
 bool stream_transport::may_wait() {
   looks_ = looks_between - 1;  // whatever wakes this PE is looked at
-  if (!failures_.empty()) return false;
+  if (!endings_.empty()) return false;
   for (const stream* each : unsent_)
     if (!each->is_blocked) return false;
   for (std::size_t i = 0; i < unsent_.size(); ++i) watch(*unsent_[i], EPOLLIN | EPOLLOUT);
-  return failures_.empty();
+  return endings_.empty();
 }
 
 void stream_transport::lose(int pe, const std::string& reason) {
@@ -331,8 +329,8 @@ void stream_transport::lose(int pe, const std::string& reason) {
   if (lost.is_lost) return;
   // Who has left in order refuses connections that come after.
   if (!lost.has_left)
-    failures_.push_back({pe, fmt::format("PE {} at {} cannot be reached through {}: {}", pe,
-                                         describe(pe), traits_.name, reason)});
+    endings_.push_back({pe, fmt::format("PE {} at {} cannot be reached through {}: {}", pe,
+                                        describe(pe), traits_.name, reason)});
   drop(pe);
 }
 
@@ -346,8 +344,28 @@ void stream_transport::drop(int pe) {
   }
 }
 
-bool stream_transport::tell_failures(listener& listener) {
-  for (const auto& each : std::exchange(failures_, {})) listener.on_failure(each.pe, each.reason);
+void stream_transport::note_leaving(int pe) {
+  peer& other = peers_[static_cast<std::size_t>(pe)];
+  // The peer may have taken a connection of which this side has not heard yet, and used it.
+  const auto may_bring = [](const auto& each) {
+    return each && each->now >= stream::state::connecting && each->now <= stream::state::open;
+  };
+  if (!other.is_leaving || std::any_of(other.streams.begin(), other.streams.end(), may_bring))
+    return;
+  if (!std::exchange(other.has_left, true)) endings_.push_back({pe, {}});
+}
+
+/// Before a connection to that peer is found to be refused: it may be leaving.
+void stream_transport::hear_goodbye(int pe, listener& listener) {
+  const peer& other = peers_[static_cast<std::size_t>(pe)];
+  for (const auto& each : other.streams)
+    for (int left = most_heard; each && each->now == stream::state::open && left > 0; --left)
+      if (other.is_leaving || !receive(*each, listener)) break;
+}
+
+bool stream_transport::tell_endings(listener& listener) {
+  for (const auto& each : std::exchange(endings_, {}))
+    each.failure ? listener.on_failure(each.pe, *each.failure) : listener.on_left(each.pe);
   return true;
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -67,11 +68,13 @@ class stream_transport final : public transport {
     std::vector<socket_address> addresses;
     std::vector<std::unique_ptr<stream>> streams;  ///< by lane; null until it is used
     bool is_lost = false;
-    bool has_left = false;
+    bool is_leaving = false;  ///< it has said goodbye on a lane
+    bool has_left = false;    ///< ... and on all that may have brought something
   };
-  struct failure {
+  /// What the listener is to be told of a peer.
+  struct ending {
     int pe;
-    std::string reason;
+    std::optional<std::string> failure;  ///< none: it has left in order
   };
   struct exposed {
     std::byte* start;
@@ -88,7 +91,10 @@ class stream_transport final : public transport {
   bool receive(stream& from, listener& listener);
   bool look_at_all(listener& listener);
   void lose(int pe, const std::string& reason);
-  bool tell_failures(listener& listener);
+  /// Once nothing can come from a peer that is leaving, it has left.
+  void note_leaving(int pe);
+  void hear_goodbye(int pe, listener& listener);
+  bool tell_endings(listener& listener);
   [[nodiscard]] std::byte* exposed_place(const operation_header& header) const;
   /// An address as a key.
   static std::string name_of(std::span<const std::byte> address);
@@ -99,6 +105,7 @@ class stream_transport final : public transport {
   void go_on(stream& with);
   void greet(stream& with);
   void hear_answer(stream& with);
+  void fail_to_connect(stream& with, const std::string& reason);
   void take(unique_fd socket, const hello& said);
   void open(stream& with);
   void close(stream& with);
@@ -124,7 +131,7 @@ class stream_transport final : public transport {
   std::vector<stream*> unsent_;       ///< open, and with something in the outbox
   std::vector<stream*> unfinished_;   ///< connecting, greeting or crossed
   std::map<std::pair<int, std::uint64_t>, exposed> exposed_;  ///< by region and offset
-  std::vector<failure> failures_;                             ///< not told yet
+  std::vector<ending> endings_;                               ///< not told yet
   unsigned looks_ = 0;
   bool has_left_ = false;
 };
