@@ -179,11 +179,12 @@ error timed_out(const heddle_team& team, abort_code code) {
                                       follow_waits(team, wait.peer) + std::string(advice)};
   auto text = fmt::format("team {} was aborted: a wait of PE {} passed the deadline", team.name(),
                           code.reporter);
-  const auto& ref = team.host_ref();
-  const bool is_near = code.reporter >= 0 && team.is_mapped(code.reporter);
-  if (read_record(is_near ? ref.control(code.reporter)->failure : ref.control(team.my_pe())->told,
-                  wait))
+  // Of a remote PE it has come with the abort, unless a GPU's kernel has aborted.
+  if (read_record(team.host_ref().control(team.my_pe())->told, wait))
     text += ": " + describe(team, code.reporter, wait);
+  else if (code.reporter >= 0)
+    if (const auto told = record_of(team, code.reporter, &team_control::failure); told.is_there)
+      text += ": " + describe(team, code.reporter, told.record);
   if (code.culprit >= 0) text += follow_waits(team, code.culprit);
   return {HEDDLE_ERROR_ABORTED, text + std::string(advice)};
 }

@@ -190,8 +190,8 @@ class team_ref {
   static constexpr uint64_t not_posted = ~uint64_t{0};
   /// As send, and src may be reused after await_borrowed with what this returns, which the thread
   /// calls once, whatever has become of the team.
-  HEDDLE_FN uint64_t send_borrowed(byte* dst, const byte* src, size_t bytes, uint64_t* word,
-                                   uint64_t value, int pe) const;
+  HEDDLE_APART HEDDLE_FN uint64_t send_borrowed(byte* dst, const byte* src, size_t bytes,
+                                                uint64_t* word, uint64_t value, int pe) const;
   HEDDLE_FN void await_borrowed(uint64_t sent, int pe) const;
   /// The collectives' part of the heap: see <heddle/device/coll/scratch.hpp>.
   HEDDLE_FN byte* scratch() const { return scratch_; }
@@ -247,12 +247,13 @@ class team_ref {
   HEDDLE_APART HEDDLE_FN uint64_t post(command& what, const void* payload) const;
   HEDDLE_APART HEDDLE_FN bool await_reply(uint64_t posted, operation op, int pe,
                                           uint64_t* value = nullptr) const;
-  HEDDLE_APART HEDDLE_FN uint64_t post_put(const void* dst, const void* src, size_t bytes, int pe,
-                                           bool wants_reply, const signal* signal_word,
-                                           uint64_t value, signal_op op, uint8_t flags) const;
-  HEDDLE_FN void remote_put(const void* dst, const void* src, size_t bytes, int pe, bool blocking,
-                            const signal* signal_word = nullptr, uint64_t value = 0,
-                            signal_op op = signal_op::set) const;
+  HEDDLE_FN uint64_t post_put(const void* dst, const void* src, size_t bytes, int pe,
+                              bool wants_reply, const signal* signal_word, uint64_t value,
+                              signal_op op, uint8_t flags) const;
+  HEDDLE_APART HEDDLE_FN void remote_put(const void* dst, const void* src, size_t bytes, int pe,
+                                         bool blocking, const signal* signal_word = nullptr,
+                                         uint64_t value = 0, signal_op op = signal_op::set,
+                                         uint8_t flags = 0) const;
   HEDDLE_APART HEDDLE_FN void remote_get(void* dst, const void* src, size_t bytes, int pe,
                                          bool blocking) const;
   template <class T>

@@ -21,7 +21,7 @@ class all_reduce_of_two {
       : group_(group), team_(team), link_(link), peer_(peer), is_first_(is_first) {}
 
   /// False if the team was aborted. `input` and `output` are the same or apart.
-  HEDDLE_FN bool run(const T* input, T* output, size_t count, finish_for finish) {
+  HEDDLE_APART HEDDLE_FN bool run(const T* input, T* output, size_t count, finish_for finish) {
     const uint64_t first = steps().received;
     const size_t chunks = (count + capacity - 1) / capacity;
     const auto size_of = [=](size_t chunk) {

@@ -66,10 +66,9 @@ HEDDLE_APART HEDDLE_FN inline bool team_ref::await_reply(uint64_t posted, operat
 
 /// Its index in the queue; not_posted if nobody replies: the data travels in the command, or the
 /// caller does not ask, or the team was aborted.
-HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post_put(const void* dst, const void* src,
-                                                          size_t bytes, int pe, bool wants_reply,
-                                                          const signal* signal_word, uint64_t value,
-                                                          signal_op op, uint8_t flags) const {
+HEDDLE_FN inline uint64_t team_ref::post_put(const void* dst, const void* src, size_t bytes, int pe,
+                                             bool wants_reply, const signal* signal_word,
+                                             uint64_t value, signal_op op, uint8_t flags) const {
   // A thread of a GPU copies by itself no quicker than the proxy does.
   constexpr size_t most_payload = HEDDLE_ON_CUDA ? cache_line : command_queue_ref::most_payload;
   command what{};
@@ -93,11 +92,12 @@ HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post_put(const void* dst, const
   return what.flags & command::wants_reply ? posted : not_posted;
 }
 
-HEDDLE_FN inline void team_ref::remote_put(const void* dst, const void* src, size_t bytes, int pe,
-                                           bool blocking, const signal* signal_word, uint64_t value,
-                                           signal_op op) const {
+HEDDLE_APART HEDDLE_FN inline void team_ref::remote_put(const void* dst, const void* src,
+                                                        size_t bytes, int pe, bool blocking,
+                                                        const signal* signal_word, uint64_t value,
+                                                        signal_op op, uint8_t flags) const {
   if (bytes == 0 && !signal_word) return;
-  const uint64_t posted = post_put(dst, src, bytes, pe, blocking, signal_word, value, op, 0);
+  const uint64_t posted = post_put(dst, src, bytes, pe, blocking, signal_word, value, op, flags);
   if (blocking) (void)await_reply(posted, operation::put, pe);
 }
 
@@ -207,11 +207,12 @@ HEDDLE_FN T team_ref::remote_atomic(const T* word, atomic_op op, T value, T comp
 
 HEDDLE_FN inline void team_ref::send(byte* dst, const byte* src, size_t bytes, uint64_t* word,
                                      uint64_t value, int pe) const {
-  (void)post_put(dst, src, bytes, pe, false, word, value, signal_op::set, command::unheeded);
+  remote_put(dst, src, bytes, pe, false, word, value, signal_op::set, command::unheeded);
 }
 
-HEDDLE_FN inline uint64_t team_ref::send_borrowed(byte* dst, const byte* src, size_t bytes,
-                                                  uint64_t* word, uint64_t value, int pe) const {
+HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::send_borrowed(byte* dst, const byte* src,
+                                                               size_t bytes, uint64_t* word,
+                                                               uint64_t value, int pe) const {
   return post_put(dst, src, bytes, pe, true, word, value, signal_op::set, command::unheeded);
 }
 
@@ -234,8 +235,9 @@ HEDDLE_APART HEDDLE_FN inline void team_ref::remote_quiet() const {
   (void)await_reply(post(what, nullptr), operation::quiet, -1);
 }
 
-/// Tells `pe` that the team is aborted, and for what wait of this PE if it was one: no wait, since
-/// the proxy may be what fails.
+/// Tells `pe` that the team is aborted, and for what wait of this PE if it was one (a GPU has no
+/// registers to spare for that: who wants to know asks). No wait, since the proxy may be what
+/// fails.
 HEDDLE_APART HEDDLE_FN inline void team_ref::remote_abort(int pe, uint64_t code) const {
   const command_queue_ref& queue = proxy_->queues[context_];
   command what{};
@@ -243,14 +245,14 @@ HEDDLE_APART HEDDLE_FN inline void team_ref::remote_abort(int pe, uint64_t code)
   what.pe = world_[pe];
   what.remote = proxy_->place_of(&control_->abort_word);
   what.value = code;
-  if (load(&control_->failure.state, acquire) == 2) {
+  if (!HEDDLE_ON_CUDA && load(&control_->failure.state, acquire) == 2) {
     what.flags = command::has_payload;
     what.bytes = sizeof(wait_record);
     what.signal = proxy_->place_of(&control_->told);
   }
   const uint64_t at = queue.try_take(what.bytes);
   if (at == not_posted) return;
-  queue.submit(at, what, &control_->failure);
+  queue.submit(at, what, HEDDLE_ON_CUDA ? nullptr : &control_->failure);
   help();
 }
 

@@ -19,7 +19,7 @@ class message_pool {
   std::byte* take() {
     std::unique_ptr<place> taken;
     if (free_.empty()) {
-      taken.reset(new place);  // not touched before it is used
+      taken = std::make_unique_for_overwrite<place>();
     } else {
       taken = std::move(free_.back());
       free_.pop_back();

@@ -104,8 +104,13 @@ void outbox::keep_copies(const std::byte* start, std::size_t size) {
 
 bool outbox::forget_data() {
   const bool has_begun = sent_of_first_ > 0 && waiting_.front().data != nullptr;
-  if (!has_begun) std::erase_if(waiting_, [](const outgoing& one) { return one.data != nullptr; });
-  return !has_begun;
+  if (has_begun) return false;
+  const auto first = std::find_if(waiting_.begin(), waiting_.end(),
+                                  [](const outgoing& one) { return one.data != nullptr; });
+  for (auto each = first; each != waiting_.end(); ++each)
+    if (each->message) pool_->give_back(each->message);
+  waiting_.erase(first, waiting_.end());
+  return true;
 }
 
 void outbox::clear() {

@@ -38,7 +38,8 @@ class outbox {
   outcome send(int socket, const sent_callback& when_sent);
   /// Copies the data that it would take from there.
   void keep_copies(const std::byte* start, std::size_t size);
-  /// Forgets data in the sender's own memory. False if that has begun to leave: nothing can follow.
+  /// Forgets data in the sender's own memory and what is behind it, a signal perhaps. False if that
+  /// has begun to leave: nothing can follow.
   bool forget_data();
   /// Forgets all.
   void clear();
