@@ -14,6 +14,8 @@
 ///        small, else along a ring
 ///     3  each owner writes its result to all PEs of its domain
 ///
+/// Few bytes have one owner in each domain: more rails would each take as long.
+///
 /// So each byte of a domain crosses the network once in each direction and round, over m rails at
 /// the same time. Every element is combined in one order on one path, or in one order by all of a
 /// rail: bitwise equal everywhere. Buffers are staged in pieces.
@@ -60,8 +62,10 @@ HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
                                   T* output, size_t n) {
   const team_ref& team = args.team;
   const domains_type& domains = args.topology.domains;
-  const segment<T> mine(n, domains.size, domains.index);
-  const size_t slot_bytes = segment<T>(n, domains.size, 0).count * sizeof(T);
+  constexpr size_t most_for_one_owner = 8192;
+  const int owners = n * sizeof(T) <= most_for_one_owner ? 1 : domains.size;
+  const segment<T> mine(n, owners, domains.index);
+  const size_t slot_bytes = segment<T>(n, owners, 0).count * sizeof(T);
   auto* in = scratch.staging_in();
   auto* out = reinterpret_cast<T*>(scratch.staging_out());
   const auto neighbour = [&](int i) {
@@ -69,7 +73,7 @@ HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
   };
 
   for (int i = 1; i < domains.size; ++i) {
-    const segment<T> theirs(n, domains.size, (domains.index + i) % domains.size);
+    const segment<T> theirs(n, owners, (domains.index + i) % domains.size);
     copy(group, team.ptr(in, neighbour(i)) + static_cast<size_t>(domains.index) * slot_bytes,
          input + theirs.begin, theirs.count * sizeof(T));
   }
@@ -103,7 +107,7 @@ HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
   copy(group, output + mine.begin, out + mine.begin, mine.count * sizeof(T));
   if (!domain_sync(group, team, domains, barrier)) return false;
   for (int i = 1; i < domains.size; ++i) {
-    const segment<T> theirs(n, domains.size, (domains.index + i) % domains.size);
+    const segment<T> theirs(n, owners, (domains.index + i) % domains.size);
     copy(group, output + theirs.begin, out + theirs.begin, theirs.count * sizeof(T));
   }
   group.sync();
