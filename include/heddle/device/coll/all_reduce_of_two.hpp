@@ -8,7 +8,7 @@
 /// comes, in the order of their positions, so that the results are bitwise equal. As many bytes as
 /// around a ring of two, in one hop.
 ///
-/// Chunks go to the places of a link, two slots each. A PE is at most `ahead` chunks further in
+/// Chunks go to the places of a link, four slots each. A PE is at most `ahead` chunks further in
 /// sending than in combining; hence when it sends to a place again, 2 * ahead chunks later, it has
 /// got a chunk that the peer sent after it had emptied that place: no credits are needed.
 namespace heddle::detail {
@@ -44,7 +44,7 @@ class all_reduce_of_two {
   }
 
  private:
-  static constexpr size_t chunk_bytes = 2 * link_memory::simple_slot;
+  static constexpr size_t chunk_bytes = 4 * link_memory::simple_slot;
   static constexpr size_t capacity = chunk_bytes / sizeof(T);
   static constexpr size_t places = sizeof(link_memory::simple) / chunk_bytes;
   static constexpr size_t ahead = places / 2;
@@ -91,7 +91,7 @@ class all_reduce_of_two {
   link_memory* link_;
   int peer_;
   bool is_first_;
-  uint64_t borrowed_[ahead] = {team_ref::not_posted, team_ref::not_posted};
+  uint64_t borrowed_[ahead] = {team_ref::not_posted};
 };
 
 }  // namespace heddle::detail

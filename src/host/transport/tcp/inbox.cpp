@@ -19,7 +19,7 @@ namespace heddle::tcp {
 namespace {
 constexpr std::size_t buffer_bytes = sizeof(operation_header) + message_pool::most_message_bytes;
 /// What may be the beginning of large data, which is better received where it belongs.
-constexpr std::size_t read_ahead = 4096;
+constexpr std::size_t read_ahead = 12288;
 /// Calls in a row: other streams wait.
 constexpr int most_rounds = 8;
 
