@@ -182,7 +182,7 @@ void random_operations(int n_pes, int n) {
 }
 
 TEST_CASE("operations by chance leave what they should") {
-  random_operations(2, rounds(20'000));
+  random_operations(2, rounds(100'000));
   random_operations(3, rounds(20'000));
 }
 
