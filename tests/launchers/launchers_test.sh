@@ -133,7 +133,7 @@ check "heddle-perf --json" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n
 check "the rows of --json" 0 "^4 rows$" python3 "$here/check_rows.py" "$scratch/rows.json"
 rm -f "$scratch/rows.json"
 check "rate through the network" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-perf" rate --no-p2p \
-  --transport libfabric -b 8 -e 600 -f 75 -n 3 --queues 3
+  --transport tcp -b 8 -e 600 -f 75 -n 3 --queues 3
 check "no such transport" 2 "pigeons" "$bin/heddle-perf" put --transport pigeons
 check "no such operation" 2 "fly" "$bin/heddle-perf" fly
 check "no such type" 2 "float128" "$bin/heddle-perf" all_reduce -d float128

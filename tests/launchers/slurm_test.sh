@@ -56,7 +56,7 @@ over_the_network() {
   local job=(srun --mpi=pmix -N "$1" -n $((2 * $1)) --ntasks-per-node=2) algo
   local thin=(srun --mpi=pmix -N "$1" -n "$1" --ntasks-per-node=1)
   check "$1 nodes: hello" 0 "PE 0 of $1 was sent 10$(($1 - 1))" "${thin[@]}" "$bin/hello"
-  check "$1 nodes: paths" 0 "pe: 2  path: network  reason: reached by libfabric .* at 10\.79\." "${job[@]}" "$bin/heddle-info"
+  check "$1 nodes: paths" 0 "pe: 2  path: network  reason: reached by tcp .* at 10\.79\." "${job[@]}" "$bin/heddle-info"
   for algo in one_shot two_shot ring tree; do
     HEDDLE_ALGO=$algo check "$1 nodes: AllReduce by $algo" 0 "values : 0 OK" "${thin[@]}" \
       "$bin/heddle-perf" all_reduce -b 8 -e 40000 -f 71 -n 1 -w 0
@@ -78,12 +78,9 @@ several_nodes() {
   # The last rank alone on its node is killed: Slurm lets the others live, and tells them nothing.
   check "$1 nodes: a rank that dies alone on its node is named" 137 "" \
     srun --mpi=pmix -N "$1" -n "$1" --ntasks-per-node=1 "$bin/launched_rank" "$1" "the last rank dies"
-  if "$bin/heddle-info" --no-job | grep "chosen: the first" >/dev/null; then
-    over_the_network "$1"
-  else
-    check "$1 nodes: without libfabric, peers of the other node have no path" 1 "another host" \
-      srun --mpi=pmix -N "$1" -n "$1" --ntasks-per-node=1 "$bin/hello"
-  fi
+  over_the_network "$1"
+  check "$1 nodes: without a network, peers of the other node have no path" 1 "another host" \
+    env HEDDLE_TRANSPORT=none srun --mpi=pmix -N "$1" -n "$1" --ntasks-per-node=1 "$bin/hello"
   stop
 }
 
