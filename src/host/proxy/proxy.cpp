@@ -199,8 +199,10 @@ bool proxy::peek(int pe, symmetric_place from, std::span<std::uint64_t> to, dead
     waiting.is_done = !waiting.is_answered && (until.passed() || is_broken_);
     if (!is_broken_ && (!is_posted || waiting.is_done)) is_posted = engine_.carry_out(get);
     if (!waiting.is_done && !waiting.is_answered) drive();
+    const bool has_ended =
+        waiting.is_answered || waiting.is_done;  // others drive when it is unlocked
     unlock_and_tell();
-    if (waiting.is_answered || waiting.is_done) break;
+    if (has_ended) break;
     std::this_thread::sleep_for(short_nap);
   }
   std::copy(words.begin(), words.end(), to.begin());
