@@ -30,7 +30,7 @@ digest proof_of(const bootstrap::secret& secret, std::string_view side,
 bool is_proof(std::span<const std::byte> bytes, const digest& expected) {
   digest given;
   std::copy_n(bytes.begin(), given.size(), given.begin());
-  return equal_digests(given, expected);
+  return equal_secrets(given, expected);
 }
 
 void append(std::vector<std::byte>& to, std::span<const std::byte> data) {

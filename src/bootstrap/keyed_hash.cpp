@@ -22,8 +22,8 @@ digest keyed_hash(std::span<const std::byte> key, std::span<const std::byte> dat
   return result;
 }
 
-bool equal_digests(const digest& a, const digest& b) {
-  return ::CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
+bool equal_secrets(std::span<const std::byte> a, std::span<const std::byte> b) {
+  return a.size() == b.size() && ::CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
 }
 
 bootstrap::secret derive_secret(const bootstrap::secret& secret, std::string_view purpose) {

@@ -17,7 +17,7 @@ using digest = std::array<std::byte, 32>;
 digest keyed_hash(std::span<const std::byte> key, std::span<const std::byte> data);
 
 /// Compares in a time that does not depend on where they differ.
-bool equal_digests(const digest& a, const digest& b);
+bool equal_secrets(std::span<const std::byte> a, std::span<const std::byte> b);
 
 /// A secret for one use of `secret`, from which neither it nor the others can be found.
 bootstrap::secret derive_secret(const bootstrap::secret& secret, std::string_view purpose);

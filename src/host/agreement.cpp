@@ -64,11 +64,10 @@ processor_set my_processors() {
   return mine;
 }
 
-std::vector<std::size_t> numbers_of(const processor_set& set) {
-  std::vector<std::size_t> numbers;
-  for (std::size_t i = 0; i < set.size(); ++i)
-    if (set[i]) numbers.push_back(i);
-  return numbers;
+/// A digit for each, that of processor 0 last, from the first 1 on.
+std::string text_of(const processor_set& set) {
+  const auto bits = set.to_string();
+  return bits.substr(std::min(bits.find('1'), bits.size()));
 }
 
 /// Some PEs have fewer processors than they are.
@@ -93,7 +92,7 @@ void agree_on_settings(bootstrap& bootstrap, environment& settings, deadline unt
   auto mine = what_must_agree(settings);
   mine[asked_heap] = settings.heap_size;
   mine[automatic_heap] = automatic_heap_size(bootstrap, settings);
-  mine[processors] = numbers_of(my_processors());
+  mine[processors] = text_of(my_processors());
   const auto sent = ordered_json::to_cbor(mine);
   const auto all = bootstrap.all_gather(std::as_bytes(std::span(sent)), until);
 
@@ -106,11 +105,8 @@ void agree_on_settings(bootstrap& bootstrap, environment& settings, deadline unt
   std::vector<processor_set> neighbours;
   for (std::size_t pe = 0; pe < all.size(); ++pe) {
     const auto theirs = read(all[pe]);
-    if (bootstrap.host_of(static_cast<int>(pe)) == bootstrap.host_of(bootstrap.rank())) {
-      auto& each = neighbours.emplace_back();
-      for (const std::size_t number : theirs.value(processors, std::vector<std::size_t>()))
-        each.set(number % each.size());
-    }
+    if (bootstrap.host_of(static_cast<int>(pe)) == bootstrap.host_of(bootstrap.rank()))
+      neighbours.emplace_back(theirs.value(processors, std::string()));
     for (const auto& [name, value] : first.items()) {
       if (name == asked_heap || name == automatic_heap || name == processors ||
           theirs.value(name, ordered_json()) == value)

@@ -56,14 +56,11 @@ bool command_engine::carry_out(active_command& command) {
     if (operations_.find(command.operation)) operations_.remove(command.operation);
     return true;
   }
-  if (what.pe >= 0 && (all_are_lost_ || (peers_[static_cast<std::size_t>(what.pe)] &&
-                                         peers_[static_cast<std::size_t>(what.pe)]->is_lost))) {
-    reply(command);
-    return true;
-  }
-  if (what.pe >= 0 && peers_[static_cast<std::size_t>(what.pe)] &&
-      peers_[static_cast<std::size_t>(what.pe)]->has_left) {
-    if (what.kind != command_kind::abort && !(what.flags & command::unheeded)) miss(what.pe);
+  const peer_state* peer = what.pe >= 0 ? peers_[static_cast<std::size_t>(what.pe)].get() : nullptr;
+  const bool is_lost = what.pe >= 0 && (all_are_lost_ || (peer && peer->is_lost));
+  if (is_lost || (peer && peer->has_left)) {
+    if (!is_lost && what.kind != command_kind::abort && !(what.flags & command::unheeded))
+      miss(what.pe);
     reply(command);
     return true;
   }
@@ -350,7 +347,7 @@ bool command_engine::get(active_command& command) {
     ++word.replies;
     return all_posted(command);
   }
-  if (!is_reached(what.remote)) return get_in_records(command);
+  if (!is_reached(what.remote)) return get_elements(command, {1, 1, 1});
   while (command.done < what.bytes) {
     const auto next = next_transfer(command);
     if (!next) return false;
@@ -371,29 +368,6 @@ bool command_engine::get(active_command& command) {
     ++operations_.find(command.operation)->parts;
     ++state.reads_outstanding;
     command.done += side.bytes;
-  }
-  return all_posted(command);
-}
-
-/// As bytes that are next to each other.
-bool command_engine::get_in_records(active_command& command) {
-  const auto& what = command.what;
-  operation& bytes = *operations_.find(command.operation);
-  bytes.stride = bytes.unit = 1;
-  bytes.elements = what.bytes;
-  const std::uint64_t most = std::min<std::uint64_t>(most_data_, gather_shape::most);
-  while (command.done < what.bytes) {
-    const std::uint64_t now = std::min(what.bytes - command.done, most);
-    record_header header{};
-    header.kind = record_kind::gather;
-    header.field[0] = what.remote + command.done;
-    header.field[1] = 1;
-    header.field[2] = command.operation;
-    header.field[3] = gather_shape{1, now, command.done}.pack();
-    if (!append(what.pe, command.lane, header, {})) return false;
-    ++bytes.parts;
-    ++bytes.replies;
-    command.done += now;
   }
   return all_posted(command);
 }
@@ -500,19 +474,25 @@ bool command_engine::iget(active_command& command) {
     return true;
   }
   begin_operation(command);
+  return get_elements(command, {what.unit, what.value * what.unit, what.compare * what.unit});
+}
+
+bool command_engine::get_elements(active_command& command, const element_layout& layout) {
+  const auto& what = command.what;
+  const std::uint64_t n = what.bytes / layout.unit;
   operation& elements = *operations_.find(command.operation);
-  elements.stride = what.compare * what.unit;
-  elements.unit = what.unit;
+  elements.stride = layout.here;
+  elements.unit = layout.unit;
   elements.elements = n;
-  const std::uint64_t most = std::min(most_data_ / what.unit, gather_shape::most);
+  const std::uint64_t most = std::min(most_data_ / layout.unit, gather_shape::most);
   while (command.done < n) {
     const std::uint64_t now = std::min(n - command.done, most);
     record_header header{};
     header.kind = record_kind::gather;
-    header.field[0] = what.remote + command.done * what.value * what.unit;
-    header.field[1] = what.value * what.unit;
+    header.field[0] = what.remote + command.done * layout.there;
+    header.field[1] = layout.there;
     header.field[2] = command.operation;
-    header.field[3] = gather_shape{what.unit, now, command.done}.pack();
+    header.field[3] = gather_shape{layout.unit, now, command.done}.pack();
     if (!append(what.pe, command.lane, header, {})) return false;
     ++elements.parts;
     ++elements.replies;
@@ -572,48 +552,6 @@ bool command_engine::send_abort(const active_command& command) {
   for (const auto& piece : command.payload) data.insert(data.end(), piece.begin(), piece.end());
   append_or_keep(what.pe, command.lane, header, data);
   return true;
-}
-
-void command_engine::release(int pe) {
-  peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
-  for (int i = 0; i < options_.lanes; ++i) {
-    lane_state& state = peer.lanes[static_cast<std::size_t>(i)];
-    if (!state.open.empty()) network_.post_message(i, pe, state.open, 0);
-    state.open = {};
-    state.held.clear();
-  }
-  std::erase_if(open_frames_, [&](const lane_name& name) { return name.pe == pe; });
-  std::erase_if(late_records_, [&](const auto& late) { return late.first.first == pe; });
-  std::erase_if(late_acks_, [&](const lane_name& name) { return name.pe == pe; });
-  parts_.for_each([&](std::uint64_t which, const part& lost) {
-    if (lost.pe != pe) return;
-    if (lost.chunk >= 0) staging_.give_back(lost.chunk);
-    parts_.remove(which);
-  });
-}
-
-void command_engine::drop_peer(int pe) {
-  if (pe < 0) {
-    all_are_lost_ = true;
-    for (std::size_t i = 0; i < peers_.size(); ++i)
-      if (peers_[i]) drop_peer(static_cast<int>(i));
-    return;
-  }
-  (void)lane(pe, 0);
-  peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
-  if (peer.is_lost) return;
-  peer.is_lost = true;
-  release(pe);
-  network_.drop(pe);
-  std::vector<std::uint64_t> gone;
-  operations_.for_each([&](std::uint64_t which, const operation& what) {
-    if (what.pe == pe) gone.push_back(which);
-  });
-  for (const auto which : gone) {
-    const operation what = *operations_.find(which);
-    operations_.remove(which);
-    if (what.wants_reply && what.all_posted) what.from->reply(what.index, 0);
-  }
 }
 
 }  // namespace heddle

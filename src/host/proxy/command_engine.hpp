@@ -144,7 +144,13 @@ class command_engine final : transport::listener {
   bool put_in_records(active_command& command);
   bool put_by_writes(active_command& command);
   bool get(active_command& command);
-  bool get_in_records(active_command& command);
+  /// Bytes of an element, and from one to the next: there, and in local memory.
+  struct element_layout {
+    std::uint64_t unit;
+    std::uint64_t there;
+    std::uint64_t here;
+  };
+  bool get_elements(active_command& command, const element_layout& layout);
   /// Whether the network's own writes and reads reach that memory of peers.
   [[nodiscard]] bool is_reached(symmetric_place place) const {
     return memory_.on_host(region_of(place));
@@ -221,6 +227,8 @@ class command_engine final : transport::listener {
   void take_gathered(int from, const record_header& header, std::span<const std::byte> data);
   void finish_part(std::uint64_t operation);
   void complain(int from, const std::string& what);
+
+  // Peers that are no more (ended_peers.cpp)
   /// Somebody waits for a PE that has left.
   void miss(int pe);
   [[nodiscard]] bool is_awaited(int pe);

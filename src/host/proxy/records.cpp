@@ -110,35 +110,9 @@ void command_engine::on_complete(std::uint64_t token, std::uint64_t value) {
   happened_ = true;
 }
 
-void command_engine::on_failure(int pe, const std::string& reason) { on_failure_(pe, reason); }
-
-void command_engine::on_left(int pe) {
-  (void)lane(pe, 0);
-  peers_[static_cast<std::size_t>(pe)]->has_left = true;
-  happened_ = true;
-  is_awaited(pe) ? miss(pe) : release(pe);
-}
-
-bool command_engine::is_awaited(int pe) {
-  bool awaited = false;
-  operations_.for_each(
-      [&](std::uint64_t, const operation& what) { awaited |= what.wants_reply && what.pe == pe; });
-  const peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
-  for (const lane_state& lane : peer.lanes)
-    awaited |=
-        lane.is_dirty && (lane.heeded_frame > lane.frames_acknowledged ||
-                          (!tracks_writes_ && lane.heeded_writes > lane.writes_acknowledged));
-  return awaited;
-}
-
 bool command_engine::is_wanted(std::uint64_t token) {
   const part* found = parts_.find(token);
   return found && is_waited_for(operations_.find(found->operation));
-}
-
-void command_engine::miss(int pe) {
-  on_failure_(pe, fmt::format("PE {} ({}) has left the job, and this PE has not ended with it", pe,
-                              network_.describe(pe)));
 }
 
 void command_engine::complain(int from, const std::string& what) {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "bootstrap/keyed_hash.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
 
@@ -21,13 +22,6 @@ constexpr std::size_t most_strangers = 256;
 constexpr std::chrono::milliseconds closing_time(100);
 /// Who has said nothing for so long makes room for others, if there is need.
 constexpr std::chrono::seconds short_patience(1);
-
-/// In the time that comparing takes, a stranger reads nothing.
-bool same_token(const std::array<std::byte, 16>& a, const std::array<std::byte, 16>& b) {
-  std::byte differ{0};
-  for (std::size_t i = 0; i < a.size(); ++i) differ |= a[i] ^ b[i];
-  return differ == std::byte{0};
-}
 
 }  // namespace
 
@@ -115,7 +109,7 @@ doorway::outcome doorway::listen_to(stranger& one) {
   one.heard += static_cast<std::size_t>(taken);
   if (one.heard < sizeof one.said) return outcome::waits;
   if (one.said.magic == hello::expected_magic &&
-      same_token(one.said.job_token, options_.job_token) &&
+      equal_secrets(one.said.job_token, options_.job_token) &&
       one.said.address_bytes <= one.said.address.size())
     return outcome::is_peer;
   // Once: who can connect can do it many times.

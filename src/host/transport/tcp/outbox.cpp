@@ -42,7 +42,6 @@ class gathered {
     all.msg_iovlen = n_;
     return ::sendmsg(socket, &all, flags);
   }
-  [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
   std::array<iovec, 64> parts_;
