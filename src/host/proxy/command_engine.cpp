@@ -112,7 +112,8 @@ void command_engine::begin_operation(active_command& command) {
                          .local = reinterpret_cast<std::byte*>(command.what.local),
                          .stride = 0,
                          .unit = 0,
-                         .elements = 0});
+                         .elements = 0,
+                         .lane = -1});
 }
 
 bool command_engine::all_posted(active_command& command) {
@@ -146,6 +147,7 @@ bool command_engine::check_place(const active_command& command, symmetric_place 
                         region_of(place) == 0 ? "the heap" : "the host's heap", command.what.pe)
           : fmt::format("at address {:#x} for PE {}", offset_of(place), command.what.pe);
   on_failure_(options_.my_pe, fmt::format("a kernel of PE {} named {} bytes {}, which are not "
+  if (done->lane >= 0) --lane(done->pe, done->lane).reads_outstanding;
                                           "symmetric memory; see the addresses it passes to put, "
                                           "get, signals and atomics",
                                           options_.my_pe, bytes, where));
@@ -497,6 +499,11 @@ bool command_engine::get_elements(active_command& command, const element_layout&
     ++elements.parts;
     ++elements.replies;
     command.done += now;
+  }
+  if (!elements.wants_reply && elements.lane < 0) {
+    // Nothing else tells quiet of answers that are on their way.
+    elements.lane = command.lane;
+    ++lane(what.pe, command.lane).reads_outstanding;
   }
   return all_posted(command);
 }

@@ -114,6 +114,7 @@ class command_engine final : transport::listener {
     std::uint64_t unit;      ///< bytes of one
     std::uint64_t elements;  ///< how many were asked for
   };
+    int lane;                ///< whose quiet waits for it; -1: it waits for parts alone
   /// What the network was asked for in one call.
   struct part {
     std::uint64_t operation;  ///< 0: none
