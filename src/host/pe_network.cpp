@@ -14,6 +14,7 @@
 #include "host/network_choice.hpp"
 #include "host/word_kernels.hpp"
 #include "support/log.hpp"
+#include "support/near_device.hpp"
 #include "support/round_up.hpp"
 #include "support/throw_error.hpp"
 
@@ -164,6 +165,9 @@ pe_network::pe_network(const parts& parts, std::unique_ptr<transport> network,
                   parts.host_heap ? region(*parts.host_heap) : proxy_ref::region{nullptr, 0}},
       .on_failure = std::move(on_failure)};
   proxy_ = std::make_unique<proxy>(std::move(network), options);
+  // Its thread and its memory are where its card is.
+  const near_device card(network->about().card);
+  processors_ = card.processors();
   expose_heap(0, parts.heap, parts);
   if (parts.host_heap) expose_heap(1, *parts.host_heap, parts);
   if (!on_host) {

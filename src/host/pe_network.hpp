@@ -77,6 +77,8 @@ class pe_network {
   /// The PEs whose acknowledgement a quiet lacks.
   [[nodiscard]] std::vector<int> awaited() { return proxy_->awaited(); }
   [[nodiscard]] const transport::traits& about() const { return proxy_->about(); }
+  /// Those that the proxy's thread runs on, nearest to its card: "0-15"; empty: any.
+  [[nodiscard]] const std::string& processors() const { return processors_; }
   /// Whether the PEs of each host of the job map each other.
   [[nodiscard]] bool hosts_are_mapped() const { return hosts_are_mapped_; }
 
@@ -88,6 +90,7 @@ class pe_network {
   std::unique_ptr<device_port> device_port_;
   std::vector<symmetric_heap*> heaps_;
   std::unique_ptr<proxy> proxy_;
+  std::string processors_;
   std::vector<std::string> host_names_;
   bool hosts_are_mapped_ = false;
   std::shared_ptr<void> device_ref_;  ///< where kernels cannot read the host's memory quickly

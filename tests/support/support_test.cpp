@@ -22,6 +22,7 @@ using namespace heddle;
 TEST_CASE("sizes are read and written") {
   CHECK(parse_bytes("0") == 0);
   CHECK(parse_bytes("4096") == 4096);
+#include "support/near_device.hpp"
   CHECK(parse_bytes("64K") == 65536);
   CHECK(parse_bytes("64M") == 64u << 20);
   CHECK(parse_bytes("1GiB") == 1u << 30);
@@ -115,4 +116,46 @@ TEST_CASE(
   CHECK(to_bf16(1.0f).bits == 0x3f80);
   CHECK(to_bf16(std::bit_cast<float>(0x3f808000u)).bits == 0x3f80);
   CHECK(to_bf16(std::bit_cast<float>(0x3f818000u)).bits == 0x3f82);
+}
+
+TEST_CASE("a thread stays near a device as far as it may, with the threads that it starts") {
+  cpu_set_t before;
+  REQUIRE(::sched_getaffinity(0, sizeof before, &before) == 0);
+  const auto now = [] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    ::sched_getaffinity(0, sizeof set, &set);
+    return set;
+  };
+  const auto same = [](const cpu_set_t& a, const cpu_set_t& b) { return CPU_EQUAL(&a, &b) != 0; };
+  unsigned mine = 0;
+  while (!CPU_ISSET(mine, &before)) ++mine;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(mine, &one);
+
+  const auto bus =
+      std::filesystem::temp_directory_path() / fmt::format("heddle-bus-{}", ::getpid());
+  std::filesystem::create_directories(bus / "card" / "port");
+  const auto tell = [&](const std::string& list) {
+    std::ofstream(bus / "card" / "local_cpulist") << list << "\n";
+  };
+  // 1000 and on are beyond this machine.
+  tell(fmt::format("{},1000-1003", mine));
+  {
+    const heddle::near_device near((bus / "card" / "port").string());
+    CHECK(near.processors() == fmt::format("{},1000-1003", mine));
+    CHECK(same(now(), one));
+    std::thread([&] { CHECK(same(now(), one)); }).join();
+  }
+  CHECK(same(now(), before));
+  for (const auto* none : {"1000-1003", "", "-", "9-1"}) {
+    tell(none);
+    const heddle::near_device near((bus / "card").string());
+    CHECK(near.processors().empty());
+    CHECK(same(now(), before));
+  }
+  CHECK(heddle::near_device("").processors().empty());
+  CHECK(heddle::near_device((bus / "nothing").string()).processors().empty());
+  std::filesystem::remove_all(bus);
 }

@@ -77,6 +77,7 @@ stream_transport::stream_transport(const tcp_options& options, const std::string
       poll_set_(::epoll_create1(EPOLL_CLOEXEC)),
       doorway_({addresses, poll_set_.get(), options.job_token, options.timeout}) {
   traits_.name = fmt::format("tcp ({})", interface);
+  traits_.card = fmt::format("/sys/class/net/{}/device", interface);
   traits_.order = message_order::after_writes;
   traits_.is_ordered = true;
   traits_.most_message_bytes = message_pool::most_message_bytes;

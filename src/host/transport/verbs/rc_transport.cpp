@@ -28,6 +28,7 @@ rc_transport::rc_transport(verbs_options options, const std::vector<rdma_port>& 
   port_down_since_.fill(clock::time_point::max());
   traits_.name = "verbs (";
   traits_.order = message_order::after_writes;
+  traits_.card = fmt::format("/sys/class/infiniband/{}/device", ports.front().device);
   traits_.completion_is_delivery = true;
   traits_.needs_registered_local = true;
   traits_.pins_memory = true;
