@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "bootstrap/byte_stream.hpp"
+#include "device/cuda/card_access.hpp"
 #include "device/cuda/cuda_device.hpp"
 #include "device/cuda/shared_host_memory.hpp"
 #include "device/cuda/sharing.hpp"
@@ -21,7 +22,7 @@
 namespace heddle {
 namespace {
 
-class cuda_pe_device final : public pe_device {
+class cuda_pe_device final : public pe_device, gpu_memory {
  public:
   struct sharing {
     int pes;  ///< of the job, on this GPU
@@ -36,6 +37,8 @@ class cuda_pe_device final : public pe_device {
         handles_{.fabric = settings.fabric_handles == "auto", .across_hosts = false},
         multicast_(settings.multicast && !settings.p2p_disable),
         apart_(settings.p2p_disable),
+        cards_(gpu_),
+        why_no_cards_(settings.gpudirect_disable ? "HEDDLE_GPUDIRECT_DISABLE=1" : cards_.why_not()),
         executor_(exec::create_cuda_device(gpu_, sharing.pes)),
         own_stream_(executor_->create_stream()) {}
   ~cuda_pe_device() override {
@@ -60,6 +63,14 @@ class cuda_pe_device final : public pe_device {
   void copy(void* to, const void* from, std::size_t bytes) const override {
     if (bytes > 0) gpu_->copy(to, from, bytes);
   }
+  [[nodiscard]] const gpu_memory* memory_for_cards() const override {
+    if (why_no_cards_.empty()) return this;
+    log::info(log::subsystem::transport, "network cards do not reach device cuda:{}: {}",
+              gpu_->ordinal(), why_no_cards_);
+    return nullptr;
+  }
+  void flush_card_writes() const override { cards_.flush(); }
+  [[nodiscard]] std::string pci_address() const override { return gpu_->pci_address(); }
   void run(const exec::kernel& kernel, const void* arguments, std::size_t bytes) override {
     own_stream_->launch({1, 1}, kernel, arguments, bytes);
     own_stream_->synchronize();
@@ -80,11 +91,18 @@ class cuda_pe_device final : public pe_device {
   }
 
  private:
+  [[nodiscard]] int ordinal() const override { return gpu_->ordinal(); }
+  [[nodiscard]] unique_fd share_with_cards(void* start, std::size_t size) const override {
+    return cards_.share(start, size);
+  }
+
   const std::shared_ptr<const gpu::gpu> gpu_;
   const double timeout_;
   const handle_options handles_;
   const bool multicast_;
   const bool apart_;
+  const gpu::card_access cards_;
+  const std::string why_no_cards_;
   const std::unique_ptr<exec::device> executor_;
   const std::unique_ptr<exec::stream> own_stream_;
   std::vector<void*> shared_;

@@ -65,12 +65,13 @@ std::array<std::byte, 16> token_of(const bootstrap& bootstrap, const char* purpo
 }
 
 verbs_options verbs_settings(const environment& settings, const bootstrap& bootstrap,
-                             const std::string& near) {
+                             const pe_device& device) {
   verbs_options options;
   options.lanes = settings.contexts;
   for (int pe = 0; pe < bootstrap.rank(); ++pe)
     options.local_rank += bootstrap.host_of(pe) == bootstrap.host_of(bootstrap.rank()) ? 1 : 0;
-  options.near = near;
+  options.near = device.pci_address();
+  options.gpu = device.memory_for_cards();
   options.hca = settings.ib_hca;
   options.gid_index = settings.ib_gid_index;
   options.timeout = settings.ib_timeout;
@@ -82,8 +83,10 @@ verbs_options verbs_settings(const environment& settings, const bootstrap& boots
   return options;
 }
 
-libfabric_options libfabric_settings(const environment& settings, const bootstrap& bootstrap) {
+libfabric_options libfabric_settings(const environment& settings, const bootstrap& bootstrap,
+                                     const pe_device& device) {
   libfabric_options options;
+  options.gpu = device.memory_for_cards();
   options.provider = settings.fabric_provider;
   options.interfaces = settings.socket_ifname;
   options.one_host = all_on_one_host(bootstrap);
@@ -103,15 +106,15 @@ tcp_options tcp_settings(const environment& settings, const bootstrap& bootstrap
 }
 
 proposal open(const std::string& kind, const environment& settings, const bootstrap& bootstrap,
-              const std::string& near) {
+              const pe_device& device) {
   proposal made;
   made.reason = not_wanted(kind, settings);
   if (!made.reason.empty()) return made;
   try {
     if (kind == "verbs")
-      made.network = make_verbs_transport(verbs_settings(settings, bootstrap, near));
+      made.network = make_verbs_transport(verbs_settings(settings, bootstrap, device));
     if (kind == "libfabric")
-      made.network = make_libfabric_transport(libfabric_settings(settings, bootstrap));
+      made.network = make_libfabric_transport(libfabric_settings(settings, bootstrap, device));
     if (kind == "tcp") made.network = make_tcp_transport(tcp_settings(settings, bootstrap));
     if (made.network) {
       // The name ends in the interface, which may differ.
@@ -161,12 +164,12 @@ bool wants_cards_only(const environment& settings) {
 }
 
 network_choice choose_network(const environment& settings, bootstrap& bootstrap,
-                              const std::string& near, deadline until) {
+                              const pe_device& device, deadline until) {
   std::string reason;
   std::string wish;
   // Every PE takes part in each round, whatever its own settings.
   for (const std::string kind : {"verbs", "libfabric", "tcp"}) {
-    auto mine = open(kind, settings, bootstrap, near);
+    auto mine = open(kind, settings, bootstrap, device);
     const auto all = tell_all(mine, settings, bootstrap, until);
     const bool common = std::all_of(all.begin(), all.end(), [&](const auto& each) {
       return !each.kind.empty() && each.kind == all[0].kind;

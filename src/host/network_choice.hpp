@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bootstrap/bootstrap.hpp"
+#include "host/pe_device.hpp"
 #include "host/transport/transport.hpp"
 #include "support/environment.hpp"
 
@@ -22,8 +23,8 @@ bool wants_cards_only(const environment& settings);
 
 /// The network that all PEs of the job use, the same kind on each: the first that every PE has of
 /// verbs, libfabric with a network card, and TCP. Collective, also between PEs whose settings
-/// differ. `near`: PCI address of this PE's GPU; "" if it has none.
+/// differ.
 network_choice choose_network(const environment& settings, bootstrap& bootstrap,
-                              const std::string& near, deadline until);
+                              const pe_device& device, deadline until);
 
 }  // namespace heddle

@@ -9,6 +9,7 @@
 
 #include "bootstrap/bootstrap.hpp"
 #include "device/device.hpp"
+#include "host/transport/gpu_memory.hpp"
 #include "support/environment.hpp"
 #include "symmetric_heap/symmetric_heap.hpp"
 
@@ -41,6 +42,12 @@ class pe_device {
   /// Copies between heaps and any memory of this process; complete on return, whatever runs on
   /// streams.
   virtual void copy(void* to, const void* from, std::size_t bytes) const = 0;
+  /// What network cards are let at; null if they do not read and write the heap themselves.
+  [[nodiscard]] virtual const gpu_memory* memory_for_cards() const { return nullptr; }
+  /// What cards have written, and told this processor of, is seen by kernels from now on.
+  virtual void flush_card_writes() const {}
+  /// As in /sys/bus/pci/devices; empty: the processor.
+  [[nodiscard]] virtual std::string pci_address() const { return ""; }
   /// Runs a kernel of one thread, apart from all streams, and waits for it.
   virtual void run(const exec::kernel& kernel, const void* arguments, std::size_t bytes) = 0;
 

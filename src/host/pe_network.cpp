@@ -66,6 +66,7 @@ class pe_network::device_port final : public device_memory {
     return bytes == 8 ? run<std::uint64_t>(word, op, value, compare)
                       : run<std::uint32_t>(word, op, value, compare);
   }
+  void flush() const override { device_.flush_card_writes(); }
 
  private:
   template <class Word>
@@ -94,7 +95,7 @@ std::unique_ptr<pe_network> pe_network::join(const parts& parts, failure_callbac
   for (const auto& theirs : bootstrap.all_gather(std::as_bytes(std::span(&mine, 1)), until))
     common &= std::to_integer<std::uint8_t>(theirs.at(0));
   if (common & maps_all) return nullptr;
-  auto choice = choose_network(parts.settings, bootstrap, "", until);
+  auto choice = choose_network(parts.settings, bootstrap, parts.device, until);
   if (!choice.network && !choice.wish.empty())
     throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
                 "{}, and there is no network that all PEs of the job have: {}", choice.wish,
@@ -164,10 +165,10 @@ pe_network::pe_network(const parts& parts, std::unique_ptr<transport> network,
       .regions = {region(parts.heap),
                   parts.host_heap ? region(*parts.host_heap) : proxy_ref::region{nullptr, 0}},
       .on_failure = std::move(on_failure)};
-  proxy_ = std::make_unique<proxy>(std::move(network), options);
   // Its thread and its memory are where its card is.
   const near_device card(network->about().card);
   processors_ = card.processors();
+  proxy_ = std::make_unique<proxy>(std::move(network), options);
   expose_heap(0, parts.heap, parts);
   if (parts.host_heap) expose_heap(1, *parts.host_heap, parts);
   if (!on_host) {
@@ -186,10 +187,8 @@ void pe_network::expose_heap(int region, symmetric_heap& heap, const parts& part
   const bool pins = proxy_->about().pins_memory;
   heaps_.push_back(&heap);
   const std::size_t size = heap.memory().size();
-  // The network reads and writes a host's memory alone.
-  const bool reached = parts.device.is_host() || region != 0;
-  const auto show = [this, &heap, region, reached](std::size_t from, std::size_t to) {
-    if (to > from && reached) proxy_->expose(region, from, heap.base() + from, to - from);
+  const auto show = [this, &heap, region](std::size_t from, std::size_t to) {
+    if (to > from) proxy_->expose(region, from, heap.base() + from, to - from);
   };
   proxy_->add_memory(region, 0, heap.base(), size);
   if (pins) {

@@ -162,6 +162,9 @@ const std::vector<variable>& variables() {
        "Provider of libfabric for peers on other hosts, as net, tcp;ofi_rxm, sockets, udp;ofi_rxd, "
        "verbs;ofi_rxm, cxi or efa; empty: the best that fits (heddle-info lists them)",
        text(&environment::fabric_provider)},
+      {"HEDDLE_GPUDIRECT_DISABLE", "0",
+       "1: network cards do not read and write GPU memory themselves; the proxy copies",
+       flag(&environment::gpudirect_disable)},
       {"HEDDLE_HEAP_SIZE", "auto",
        "Address space reserved for each PE's heap, as 64M or 16GiB: memory is taken as it is used; "
        "auto: the machine's memory rounded up to a power of two, or less where many PEs share a "

@@ -29,14 +29,15 @@ struct environment {
   std::string transport;     ///< HEDDLE_TRANSPORT: auto, verbs, libfabric, tcp or none
   bool multicast = false;    ///< HEDDLE_MULTICAST: use the NVLink switch's multicast
   int max_teams = 0;         ///< HEDDLE_MAX_TEAMS: teams alive at one time; auto by device
-  std::string job_secret;    ///< HEDDLE_JOB_SECRET: shared by PEs that torchrun's variables start
-  int rendezvous_port = 0;   ///< HEDDLE_RENDEZVOUS_PORT: 0: MASTER_PORT + 1
-  std::string ib_hca;        ///< HEDDLE_IB_HCA: as NCCL_IB_HCA
-  int ib_gid_index = -1;     ///< HEDDLE_IB_GID_INDEX: -1 chooses
-  int ib_timeout = 0;        ///< HEDDLE_IB_TIMEOUT: exponent of the card's acknowledgement wait
-  int ib_retry_count = 0;    ///< HEDDLE_IB_RETRY_CNT
-  int ib_traffic_class = 0;  ///< HEDDLE_IB_TRAFFIC_CLASS
-  int ib_service_level = 0;  ///< HEDDLE_IB_SL
+  bool gpudirect_disable = false;  ///< HEDDLE_GPUDIRECT_DISABLE: no card reaches GPU memory
+  std::string job_secret;     ///< HEDDLE_JOB_SECRET: shared by PEs that torchrun's variables start
+  int rendezvous_port = 0;    ///< HEDDLE_RENDEZVOUS_PORT: 0: MASTER_PORT + 1
+  std::string ib_hca;         ///< HEDDLE_IB_HCA: as NCCL_IB_HCA
+  int ib_gid_index = -1;      ///< HEDDLE_IB_GID_INDEX: -1 chooses
+  int ib_timeout = 0;         ///< HEDDLE_IB_TIMEOUT: exponent of the card's acknowledgement wait
+  int ib_retry_count = 0;     ///< HEDDLE_IB_RETRY_CNT
+  int ib_traffic_class = 0;   ///< HEDDLE_IB_TRAFFIC_CLASS
+  int ib_service_level = 0;   ///< HEDDLE_IB_SL
   std::string socket_ifname;  ///< HEDDLE_SOCKET_IFNAME: as NCCL_SOCKET_IFNAME
   std::string algo;           ///< HEDDLE_ALGO: "" or the name of an algorithm
   std::string proto;          ///< HEDDLE_PROTO: "" or simple, ll, ll128

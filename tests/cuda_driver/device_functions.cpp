@@ -57,6 +57,12 @@ CUresult device_get_uuid(CUuuid* uuid, CUdevice device) {
   std::snprintf(uuid->bytes, sizeof uuid->bytes, "host-gpu-%d", device);
   return CUDA_SUCCESS;
 }
+CUresult device_get_pci_bus_id(char* text, int size, CUdevice device) {
+  call entered("cuDeviceGetPCIBusId");
+  // In capitals, as CUDA's own.
+  std::snprintf(text, static_cast<std::size_t>(size), "0000:A%X:00.0", device);
+  return entered.result;
+}
 CUresult device_get_attribute(int* value, CUdevice_attribute attribute, CUdevice device) {
   call entered("cuDeviceGetAttribute");
   if (entered.result != CUDA_SUCCESS) return entered.result;
@@ -70,6 +76,18 @@ CUresult device_get_attribute(int* value, CUdevice_attribute attribute, CUdevice
       return *value = now->layout.multicast.contains(device) ? 1 : 0, CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM:
       return *value = 1, CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED:
+      return *value = now->layout.shares_with_cards ? 1 : 0, CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING:
+      return *value = now->layout.orders_card_writes
+                          ? CU_GPU_DIRECT_RDMA_WRITES_ORDERING_ALL_DEVICES
+                          : CU_GPU_DIRECT_RDMA_WRITES_ORDERING_OWNER,
+             CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS:
+      return *value =
+                 now->layout.flushes_card_writes ? CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST : 0,
+             CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
       return *value = now->layout.multiprocessors, CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR:
@@ -138,6 +156,7 @@ void add_device_functions(driver& table) {
   table.device_get = device_get;
   table.device_get_name = device_get_name;
   table.device_get_uuid = device_get_uuid;
+  table.device_get_pci_bus_id = device_get_pci_bus_id;
   table.device_get_attribute = device_get_attribute;
   table.device_can_access_peer = device_can_access_peer;
   table.device_get_p2p_attribute = device_get_p2p_attribute;

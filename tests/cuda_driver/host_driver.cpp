@@ -59,6 +59,11 @@ std::size_t launches() {
   return now->launches;
 }
 
+std::size_t card_flushes() {
+  std::lock_guard lock(mutex);
+  return now->card_flushes;
+}
+
 std::size_t event_waits() {
   std::lock_guard lock(mutex);
   return now->event_waits;

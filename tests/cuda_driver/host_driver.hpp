@@ -35,8 +35,11 @@ struct machine {
   bool accepts_kernels = false;              ///< a launch succeeds, and nothing is run
   std::set<std::pair<int, int>> apart = {};  ///< pairs (from, to) of devices without peer access
   bool fabric_handles = false;               ///< its devices have them
-  bool imex_channel = true;                  ///< which a process needs to make and take them
-  std::set<int> multicast = {};              ///< devices that have it
+  bool shares_with_cards = true;             ///< GPUDirect RDMA
+  bool orders_card_writes = true;
+  bool flushes_card_writes = true;
+  bool imex_channel = true;      ///< which a process needs to make and take them
+  std::set<int> multicast = {};  ///< devices that have it
   std::size_t multicast_granularity = std::size_t{2} << 20;
   std::size_t multicast_recommended_granularity = std::size_t{2} << 20;
 };
@@ -62,6 +65,8 @@ void end_capture(CUstream stream);
 /// How many kernels were accepted, and how often streams were made to wait for what was recorded.
 std::size_t launches();
 std::size_t event_waits();
+/// How often what cards wrote was waited for.
+std::size_t card_flushes();
 
 /// What is in use in this process.
 struct usage {

@@ -3,6 +3,7 @@
 
 // Ranges of addresses, what is mapped there, and host memory.
 
+#include <fcntl.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -128,6 +129,30 @@ CUresult mem_get_address_range(CUdeviceptr* start, std::size_t* bytes, CUdevicep
   *bytes = found->second.bytes;
   return CUDA_SUCCESS;
 }
+CUresult mem_get_handle_for_address_range(void* handle, CUdeviceptr start, std::size_t bytes,
+                                          CUmemRangeHandleType kind, unsigned long long flags) {
+  call entered("cuMemGetHandleForAddressRange");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (kind != CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD || flags != 0 || start % 4096 != 0 ||
+      bytes % 4096 != 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (!now->layout.shares_with_cards) return CUDA_ERROR_NOT_SUPPORTED;
+  const auto found = mapping_at(start);
+  if (found == now->mappings.end() || start + bytes > found->first + found->second.bytes)
+    return CUDA_ERROR_INVALID_VALUE;
+  *static_cast<int*>(handle) = ::fcntl(found->second.memory->file.get(), F_DUPFD_CLOEXEC, 3);
+  return CUDA_SUCCESS;
+}
+CUresult flush_gpu_direct_rdma_writes(CUflushGPUDirectRDMAWritesTarget,
+                                      CUflushGPUDirectRDMAWritesScope) {
+  call entered("cuFlushGPUDirectRDMAWrites");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (!now->layout.flushes_card_writes) return CUDA_ERROR_NOT_SUPPORTED;
+  ++now->card_flushes;
+  return CUDA_SUCCESS;
+}
 CUresult pointer_get_attribute(void* value, CUpointer_attribute attribute, CUdeviceptr at) {
   call entered("cuPointerGetAttribute");
   if (entered.result != CUDA_SUCCESS) return entered.result;
@@ -172,6 +197,8 @@ void add_memory_functions(driver& table) {
   table.mem_unmap = mem_unmap;
   table.mem_set_access = mem_set_access;
   table.mem_get_address_range = mem_get_address_range;
+  table.mem_get_handle_for_address_range = mem_get_handle_for_address_range;
+  table.flush_gpu_direct_rdma_writes = flush_gpu_direct_rdma_writes;
   table.pointer_get_attribute = pointer_get_attribute;
   table.mem_host_register = mem_host_register;
   table.mem_host_unregister = mem_host_unregister;

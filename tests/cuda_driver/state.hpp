@@ -111,6 +111,7 @@ struct state {
   cuuint64_t last_capture = 0;
   std::size_t launches = 0;
   std::size_t event_waits = 0;
+  std::size_t card_flushes = 0;
 };
 
 inline std::mutex mutex;

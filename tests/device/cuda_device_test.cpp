@@ -11,6 +11,7 @@
 #include <string>
 
 #include "cuda_driver/host_driver.hpp"
+#include "device/cuda/card_access.hpp"
 #include "device/cuda/cuda_stream.hpp"
 
 using namespace heddle;
@@ -181,4 +182,51 @@ TEST_CASE("a device that cannot map memory of other processes is refused") {
   const auto& driver = host_driver::start({.maps_memory = false});
   check_error([&] { const gpu::gpu old(driver, 0); }, HEDDLE_ERROR_NOT_SUPPORTED,
               "virtual memory management");
+}
+
+TEST_CASE("network cards are let at a device's memory where CUDA orders what they write") {
+  const auto why_not = [](const host_driver::machine& machine) {
+    const auto gpu = std::make_shared<const gpu::gpu>(host_driver::start(machine), 0);
+    return gpu::card_access(gpu).why_not();
+  };
+  CHECK(why_not({}).empty());
+  CHECK(why_not({.orders_card_writes = false}).empty());
+  CHECK(why_not({.shares_with_cards = false}).find("does not let network cards") !=
+        std::string::npos);
+  CHECK(why_not({.orders_card_writes = false, .flushes_card_writes = false})
+            .find("neither orders nor flushes") != std::string::npos);
+
+  for (const bool orders : {true, false}) {
+    const auto& driver = host_driver::start({.orders_card_writes = orders});
+    const auto gpu = std::make_shared<const gpu::gpu>(driver, 0);
+    gpu::card_access(gpu).flush();
+    CHECK(host_driver::card_flushes() == (orders ? 0 : 1));
+    host_driver::fail("cuFlushGPUDirectRDMAWrites", CUDA_ERROR_UNKNOWN);
+    if (!orders)
+      check_error([&] { gpu::card_access(gpu).flush(); }, HEDDLE_ERROR_SYSTEM, "network cards");
+  }
+}
+
+TEST_CASE("a device's memory goes to network cards as a dmabuf") {
+  const auto& driver = host_driver::start({});
+  const auto gpu = std::make_shared<const gpu::gpu>(driver, 0);
+  CHECK(gpu->pci_address() == "0000:a0:00.0");
+  const gpu::gpu::scope current(*gpu);
+  const std::size_t size = std::size_t{2} << 20;
+  const auto kind = gpu->memory_kind(CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR);
+  CHECK(kind.allocFlags.gpuDirectRDMACapable == 1);
+  CUmemGenericAllocationHandle handle = 0;
+  CUdeviceptr start = 0;
+  REQUIRE(driver.mem_create(&handle, size, &kind, 0) == CUDA_SUCCESS);
+  REQUIRE(driver.mem_address_reserve(&start, size, 0, 0, 0) == CUDA_SUCCESS);
+  REQUIRE(driver.mem_map(start, size, 0, handle, 0) == CUDA_SUCCESS);
+  const gpu::card_access access(gpu);
+  auto* memory = reinterpret_cast<std::byte*>(start);
+  CHECK(access.share(memory, size));
+  CHECK(access.share(memory + 4096, 4096));
+  check_error([&] { (void)access.share(memory + size, 4096); }, HEDDLE_ERROR_SYSTEM,
+              "sharing 4096 bytes of device cuda:0 with network cards");
+  driver.mem_unmap(start, size);
+  driver.mem_address_free(start, size);
+  driver.mem_release(handle);
 }

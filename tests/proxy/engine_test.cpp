@@ -37,13 +37,16 @@ class counted_memory final : public device_memory {
   std::uint64_t atomic(void*, std::size_t, atomic_op, std::uint64_t, std::uint64_t) const override {
     return 0;
   }
+  void flush() const override { ++flushes; }
   mutable int copies = 0;
+  mutable int flushes = 0;
 };
 
 /// PE 0 of four, with two lanes and 4096 bytes of heap.
 struct fixture {
-  explicit fixture(transport::traits traits = {}, const device_memory* device = nullptr)
-      : network(traits),
+  explicit fixture(transport::traits traits = {}, const device_memory* device = nullptr,
+                   bool refuses_memory = false)
+      : network(traits, refuses_memory),
         engine({.my_pe = 0, .n_pes = 4, .lanes = 2, .job = job, .device = device}, network,
                [this](int pe, const std::string& reason) { failures.emplace_back(pe, reason); }) {
     engine.add_memory(0, 0, heap.data() + guard, heap.size() - 2 * guard);
@@ -202,7 +205,7 @@ TEST_CASE("on an ordered network a large put after a fence leaves after the smal
   CHECK(sent_before_write == before + 1);
 }
 
-TEST_CASE("memory of a device is reached by records, whatever the size") {
+TEST_CASE("memory of a device that no network reaches is reached by records, whatever the size") {
   const counted_memory device;
   fixture f({}, &device);
   std::vector<std::byte> local(100'000);
@@ -216,6 +219,21 @@ TEST_CASE("memory of a device is reached by records, whatever the size") {
   get.what.local = reinterpret_cast<std::uint64_t>(local.data());
   get.what.remote = 4096;
   get.what.bytes = local.size();
+  CHECK_FALSE(f.engine.carry_out(put));
+  CHECK_FALSE(f.engine.carry_out(get));
+  f.progress();
+  // Each peer says so of itself; as this PE does.
+  record_header none{};
+  none.kind = record_kind::piece;
+  none.op = static_cast<std::uint8_t>(no_piece::in_region);
+  none.field[0] = 4096;
+  record_header asked{};
+  asked.kind = record_kind::piece_wanted;
+  f.network.arrives(frame_maker(job, 1, 1).add(none).add(asked).bytes());
+  f.network.arrives(frame_maker(job, 2, 1).add(none).bytes());
+  f.progress();
+  CHECK(f.sent(1, record_kind::piece) == 1);
+  CHECK(f.network.exposed == 0);
   CHECK(f.engine.carry_out(put));
   CHECK(f.engine.carry_out(get));
   f.progress();
@@ -248,7 +266,7 @@ TEST_CASE("memory of a device is reached by records, whatever the size") {
   answer.field[2] = 1;
   const std::vector<std::byte> data(n, std::byte{7});
   const int copies = device.copies;
-  f.network.arrives(frame_maker(job, 2, 1).add(answer, data).bytes());
+  f.network.arrives(frame_maker(job, 2, 2).add(answer, data).bytes());
   f.progress();
   CHECK(device.copies == copies + 1);
   CHECK(local[first - 1] == std::byte{0});
@@ -256,6 +274,65 @@ TEST_CASE("memory of a device is reached by records, whatever the size") {
   CHECK(local[first + n - 1] == std::byte{7});
   CHECK(local[first + n] == std::byte{0});
   CHECK(f.failures.empty());
+}
+
+TEST_CASE("what a network writes to a device is flushed before a record tells of it") {
+  const counted_memory device;
+  fixture f({.name = {}, .needs_registered_local = true, .reaches_gpu = true}, &device);
+  CHECK(f.network.exposed == 1);
+  record_header told{};
+  told.kind = record_kind::signal;
+  f.network.arrives(frame_maker(job, 1, 1).add(told).bytes());
+  f.progress();
+  CHECK(device.flushes == 1);
+
+  // A get straight into the device's memory, and one into other memory, over a chunk of staging.
+  std::vector<std::byte> local(3000);
+  auto direct = f.command_to(1, command_kind::get);
+  direct.what.local = reinterpret_cast<std::uint64_t>(f.heap.data() + f.guard);
+  direct.what.bytes = 3000;
+  auto staged = direct;
+  staged.index = ++f.last_index;
+  staged.what.local = reinterpret_cast<std::uint64_t>(local.data());
+  CHECK_FALSE(f.engine.carry_out(direct));
+  record_header piece{};
+  piece.kind = record_kind::piece;
+  piece.field[2] = 4096;
+  f.progress();
+  f.network.arrives(frame_maker(job, 1, 2).add(piece, std::vector<std::byte>(8)).bytes());
+  f.progress();
+  CHECK(f.engine.carry_out(direct));
+  CHECK(f.engine.carry_out(staged));
+  REQUIRE(f.network.reads.size() == 2);
+  const int flushes = device.flushes;
+  f.network.completes(f.network.reads[0]);
+  f.progress();
+  CHECK(device.flushes == flushes + 1);
+  CHECK(device.copies == 0);
+  f.network.completes(f.network.reads[1]);
+  f.progress();
+  CHECK(device.flushes == flushes + 1);
+  CHECK(device.copies == 1);
+  CHECK(f.producer.replies.size() == 2);
+}
+
+TEST_CASE("memory of a device that its card is not let at after all is reached by records") {
+  const counted_memory device;
+  fixture f({.name = {}, .reaches_gpu = true}, &device, true);
+  CHECK(f.network.exposed == 0);
+  CHECK(f.failures.empty());
+  record_header asked{};
+  asked.kind = record_kind::piece_wanted;
+  f.network.arrives(frame_maker(job, 1, 1).add(asked).bytes());
+  f.progress();
+  REQUIRE(f.sent(1, record_kind::piece) == 1);
+  frame_reader reader(
+      std::span<const std::byte>(f.network.sent.back().data).subspan(sizeof(frame_header)));
+  record_header answer;
+  std::span<const std::byte> key;
+  REQUIRE(reader.next(answer, key));
+  CHECK(answer.op == static_cast<std::uint8_t>(no_piece::in_region));
+  CHECK(answer.field[2] == 0);
 }
 
 TEST_CASE("a peer that leaves is missed by those who wait for it, and by nobody else") {

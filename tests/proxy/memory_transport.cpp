@@ -19,6 +19,12 @@ using message_order = transport::message_order;
 constexpr std::size_t most_outgoing = 64;   ///< writes and reads of a lane to a peer
 constexpr std::size_t most_messages = 128;  ///< that wait at their target
 
+bool is_inside(const void* start, std::size_t size, const std::byte* first, std::size_t bytes) {
+  const auto* at = static_cast<const std::byte*>(start);
+  return at >= first && at - first <= static_cast<std::ptrdiff_t>(bytes) &&
+         size <= bytes - static_cast<std::size_t>(at - first);
+}
+
 }  // namespace
 
 memory_network::memory_network(int n_pes, memory_network_options options)
@@ -56,6 +62,25 @@ void memory_network::arrive(int pe, arrival what) {
 
 void memory_network::deliver(int pe, std::vector<std::byte> message) {
   arrive(pe, {.what = arrival::kind::message, .bytes = std::move(message)});
+}
+
+void memory_network::bring(int pe, void* to, const void* from, std::size_t size) {
+  if (!options_.flushes) {
+    std::memcpy(to, from, size);
+    return;
+  }
+  auto& there = *endpoints_[static_cast<std::size_t>(pe)];
+  const auto* bytes = static_cast<const std::byte*>(from);
+  const std::scoped_lock lock(there.bus_guard);
+  there.on_the_bus.emplace_back(static_cast<std::byte*>(to),
+                                std::vector<std::byte>(bytes, bytes + size));
+}
+
+void memory_network::flush(int pe) {
+  auto& there = *endpoints_[static_cast<std::size_t>(pe)];
+  const std::scoped_lock lock(there.bus_guard);
+  for (const auto& [to, bytes] : there.on_the_bus) std::memcpy(to, bytes.data(), bytes.size());
+  there.on_the_bus.clear();
 }
 
 memory_transport::memory_transport(memory_network& all, int pe)
@@ -116,18 +141,18 @@ bool memory_transport::refuses() {
   return static_cast<int>(random_() % 256) < all_.options_.refuses;
 }
 
+bool memory_transport::is_exposed(const void* start, std::size_t size) const {
+  const std::shared_lock lock(self_.memory_guard);
+  return std::any_of(self_.exposed.begin(), self_.exposed.end(), [&](const auto& each) {
+    return is_inside(start, size, each.second.start, each.second.size);
+  });
+}
+
 void memory_transport::check_local(const void* start, std::size_t size) {
   if (!about().needs_registered_local) return;
-  const auto* at = static_cast<const std::byte*>(start);
-  const auto inside = [&](const std::byte* first, std::size_t bytes) {
-    return at >= first && at - first <= static_cast<std::ptrdiff_t>(bytes) &&
-           size <= bytes - static_cast<std::size_t>(at - first);
-  };
   for (const auto& [first, bytes] : local_)
-    if (inside(first, bytes)) return;
-  const std::shared_lock lock(self_.memory_guard);
-  for (const auto& [name, piece] : self_.exposed)
-    if (inside(piece.start, piece.size)) return;
+    if (is_inside(start, size, first, bytes)) return;
+  if (is_exposed(start, size)) return;
   all_.complain(fmt::format("{} bytes of local memory that is not registered", size));
 }
 
@@ -246,14 +271,18 @@ bool memory_transport::perform(item& what) {
   using kind = memory_network::arrival::kind;
   auto& peer = *all_.endpoints_[static_cast<std::size_t>(what.place.pe)];
   std::uint64_t value = 0;
+  const bool on_gpu =
+      all_.options_.flushes && what.what == item::kind::read && is_exposed(what.local, what.size);
   {
     const std::shared_lock lock(peer.memory_guard);
     if (!peer.is_there) return false;
     std::byte* at = what.what == item::kind::message ? nullptr : address_of(what.place, what.size);
     if (at && what.what == item::kind::write) {
-      std::memcpy(at, what.from ? what.from : what.data.data(), what.size);
+      all_.bring(what.place.pe, at, what.from ? what.from : what.data.data(), what.size);
     } else if (at && what.what == item::kind::read) {
-      std::memcpy(what.local, at, what.size);
+      all_.flush(what.place.pe);  // a read overtakes no write on the bus
+      on_gpu ? all_.bring(pe_, what.local, at, what.size)
+             : static_cast<void>(std::memcpy(what.local, at, what.size));
     } else if (at && what.what == item::kind::atomic) {
       std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(at));
       if (what.op == network_atomic::fetch_add) {

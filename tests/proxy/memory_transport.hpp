@@ -25,7 +25,10 @@ struct memory_network_options {
   /// Completions of writes are told when the data has left, long before it has arrived.
   bool completes_early = false;
   bool gives_events = true;  ///< there is a wait_descriptor
-  int refuses = 0;           ///< of 256 calls, so many "not now", by chance
+  /// What writes and reads bring to region 0 is not seen there before flush(): as in a GPU's
+  /// memory, behind a bus.
+  bool flushes = false;
+  int refuses = 0;  ///< of 256 calls, so many "not now", by chance
   std::uint64_t seed = 0;
 };
 
@@ -49,6 +52,8 @@ class memory_network {
   [[nodiscard]] std::string complaint() const;
   /// Gives bytes to a PE as a message, as a stranger could.
   void deliver(int pe, std::vector<std::byte> message);
+  /// What has arrived for region 0 of that PE is seen there.
+  void flush(int pe);
 
  private:
   friend class memory_transport;
@@ -69,6 +74,8 @@ class memory_network {
     std::shared_mutex memory_guard;  ///< not taken by who reads arrivals: orders nothing for those
     std::map<std::pair<int, std::uint64_t>, exposure> exposed;
     bool is_there = false;
+    std::mutex bus_guard;
+    std::vector<std::pair<std::byte*, std::vector<std::byte>>> on_the_bus;
     std::mutex guard;
     std::deque<arrival> arrivals;
     std::atomic<std::size_t> waiting{0};
@@ -76,6 +83,8 @@ class memory_network {
   };
 
   void complain(const std::string& text);
+  /// To memory of region 0, if `to` is there.
+  void bring(int pe, void* to, const void* from, std::size_t size);
   void arrive(int pe, arrival what);
 
   const memory_network_options options_;
@@ -143,6 +152,7 @@ class memory_transport final : public transport {
   [[nodiscard]] std::size_t most(std::size_t n) { return n == 0 ? 0 : random_() % (n + 1); }
   [[nodiscard]] bool takes(int lane, int pe);
   void check_local(const void* start, std::size_t size);
+  [[nodiscard]] bool is_exposed(const void* start, std::size_t size) const;
   bool perform(item& what);
   /// The address of a place of a peer whose memory_guard is held; null with a complaint.
   std::byte* address_of(const remote_place& place, std::size_t size);

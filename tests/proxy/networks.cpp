@@ -38,6 +38,12 @@ network memory(const std::string& name, const memory_network_options& options) {
           .gives_events = options.gives_events};
 }
 
+network with_gpu(network inner, bool is_reached = true) {
+  inner.has_gpu = true;
+  inner.waits_for_places = is_reached;
+  return inner;
+}
+
 network tcp() {
   return {.name = "tcp", .make = [](int n_pes, double timeout, std::uint64_t /*seed*/) {
             tcp_options options;
@@ -143,6 +149,26 @@ const std::vector<network>& networks() {
                                    .eager_bytes = 128 << 10},
                         .gives_events = false,
                         .refuses = 20}),
+      // The memory of a GPU: which cards reach, and which they do not.
+      with_gpu(memory("gpu", {.traits = {.name = {},
+                                         .order = message_order::after_writes,
+                                         .completion_is_delivery = true,
+                                         .needs_registered_local = true,
+                                         .pins_memory = true,
+                                         .reaches_gpu = true,
+                                         .has_atomics = true,
+                                         .atomics_match_cpu = true},
+                              .completes_early = false,
+                              .gives_events = true,
+                              .flushes = true})),
+      with_gpu(memory("gpu_counted",
+                      {.traits = {.name = {}, .order = message_order::counted, .reaches_gpu = true},
+                       .completes_early = false,
+                       .gives_events = true,
+                       .flushes = true})),
+      with_gpu(
+          memory("gpu_apart", {.traits = {.name = {}, .order = message_order::after_completions}}),
+          false),
       tcp(),
       fabric("net", "net"),
       fabric("net_counted", "net", message_order::counted),

@@ -26,6 +26,10 @@ struct network {
   /// this machine does not have it.
   std::function<made_network(int n_pes, double timeout, std::uint64_t seed)> make;
   bool gives_events = true;  ///< proxies sleep until one
+  bool has_gpu = false;      ///< region 0 is taken for a GPU's memory
+  /// A put to a place that is not exposed yet waits for it, if it is not small: written by the
+  /// network, not told in a record.
+  bool waits_for_places = true;
   /// A PE of this very process may go, and the others live on.
   bool outlives_peers = true;
   /// Seconds after which it tells of a peer that has gone, where it does.

@@ -57,6 +57,27 @@ test_pe::test_pe(proxy_job& all, int pe)
       random(all.seed() + static_cast<std::uint64_t>(pe)),
       all_(all) {}
 
+/// Memory that a processor reaches after all, so that the job's threads may be its kernels.
+class proxy_job::imitated_gpu final : public device_memory {
+ public:
+  imitated_gpu(memory_network& network, int pe) : network_(network), pe_(pe) {}
+  void copy(void* to, const void* from, std::size_t bytes) const override {
+    // Whole words, as a GPU copies them.
+    bytes == 4 || bytes == 8 ? host_.write(0, to, from, bytes)
+                             : static_cast<void>(std::memcpy(to, from, bytes));
+  }
+  std::uint64_t atomic(void* word, std::size_t bytes, atomic_op op, std::uint64_t value,
+                       std::uint64_t compare) const override {
+    return host_.atomic(0, word, bytes, op, value, compare);
+  }
+  void flush() const override { network_.flush(pe_); }
+
+ private:
+  memory_network& network_;
+  const int pe_;
+  const exposed_memory host_{nullptr};
+};
+
 void proxy_job::unmap::operator()(std::byte* memory) const { ::munmap(memory, bytes); }
 
 proxy_job::proxy_job(const options& options)
@@ -76,6 +97,7 @@ proxy_job::proxy_job(const options& options)
     made.heap = {static_cast<std::byte*>(heap), unmap{bytes}};
     made.slots.assign(world_.size(), -1);
     made.slots[static_cast<std::size_t>(pe)] = 0;
+    if (chosen_network().has_gpu) made.gpu = std::make_unique<imitated_gpu>(*network_.memory, pe);
     made.driver = std::make_unique<proxy>(
         std::move(network_.transports[static_cast<std::size_t>(pe)]),
         proxy::options{.engine = {.my_pe = pe,
@@ -83,7 +105,7 @@ proxy_job::proxy_job(const options& options)
                                   .lanes = options.contexts,
                                   .job = job_number,
                                   .first_number = 0xffffffc0,  // they wrap soon
-                                  .device = nullptr},
+                                  .device = made.gpu.get()},
                        .contexts = options.contexts,
                        .looks_by_itself = false,
                        .make_shared_memory = {},

@@ -117,11 +117,13 @@ class proxy_job {
     std::size_t bytes;
     void operator()(std::byte* memory) const;
   };
+  class imitated_gpu;
   struct pe_state {
     std::unique_ptr<std::byte, unmap> heap;
     std::vector<std::int32_t> slots;
     mutable std::mutex guard;
     std::vector<failure> failures;
+    std::unique_ptr<device_memory> gpu;
     std::unique_ptr<heddle::proxy> driver;
   };
   [[nodiscard]] pe_state& at(int pe) const { return *pes_[static_cast<std::size_t>(pe)]; }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <heddle/error.hpp>
 #include <list>
 #include <set>
 #include <vector>
@@ -38,7 +39,8 @@ class scripted_transport final : public transport {
     }
   };
 
-  explicit scripted_transport(const traits& traits) : traits_(traits) {}
+  explicit scripted_transport(const traits& traits, bool refuses_memory = false)
+      : traits_(traits), refuses_memory_(refuses_memory) {}
 
   std::vector<message> sent;
   std::set<int> no_room;             ///< peers to whom no message can be begun
@@ -51,7 +53,12 @@ class scripted_transport final : public transport {
   [[nodiscard]] bytes address() const override { return {}; }
   void set_addresses(std::vector<bytes> /*addresses*/) override {}
   [[nodiscard]] std::string describe(int /*pe*/) const override { return "a script"; }
-  bytes expose(int, std::uint64_t, void*, std::size_t) override { return bytes(8); }
+  bytes expose(int, std::uint64_t, void*, std::size_t) override {
+    if (refuses_memory_) throw error(HEDDLE_ERROR_SYSTEM, "the card takes none");
+    ++exposed;
+    return bytes(8);
+  }
+  int exposed = 0;
   void conceal(int, std::uint64_t) noexcept override {}
   void add_remote(int, int, std::uint64_t, std::size_t, std::span<const std::byte>) override {
     ++remotes;
@@ -96,9 +103,13 @@ class scripted_transport final : public transport {
   void arrives(bytes frame) {
     events.emplace_back([frame = std::move(frame)](listener& to) { to.on_message(frame); });
   }
+  void completes(std::uint64_t token) {
+    events.emplace_back([=](listener& to) { to.on_complete(token, 0); });
+  }
 
  private:
   const traits traits_;
+  const bool refuses_memory_;
   std::list<bytes> filling_;
 };
 

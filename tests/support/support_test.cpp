@@ -3,26 +3,32 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <fmt/format.h>
+#include <sched.h>
+#include <unistd.h>
+
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <heddle/device/types.hpp>
 #include <heddle/error.hpp>
 #include <iterator>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "support/environment.hpp"
 #include "support/last_cache.hpp"
 #include "support/log.hpp"
+#include "support/near_device.hpp"
 
 using namespace heddle;
 
 TEST_CASE("sizes are read and written") {
   CHECK(parse_bytes("0") == 0);
   CHECK(parse_bytes("4096") == 4096);
-#include "support/near_device.hpp"
   CHECK(parse_bytes("64K") == 65536);
   CHECK(parse_bytes("64M") == 64u << 20);
   CHECK(parse_bytes("1GiB") == 1u << 30);

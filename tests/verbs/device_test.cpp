@@ -100,3 +100,15 @@ TEST_CASE("where no port can be used, each says why") {
   CHECK_THROWS_WITH_AS((void)make_verbs_transport(options),
                        doctest::Contains("HEDDLE_IB_GID_INDEX=200"), error);
 }
+
+TEST_CASE("a card that takes no GPU memory is not said to reach it") {
+  class no_memory final : public gpu_memory {
+    [[nodiscard]] int ordinal() const override { return 0; }
+    [[nodiscard]] unique_fd share_with_cards(void*, std::size_t) const override { return {}; }
+  };
+  const no_memory gpu;
+  verbs_options options;
+  CHECK_FALSE(make_verbs_transport(options)->about().reaches_gpu);
+  options.gpu = &gpu;
+  CHECK_FALSE(make_verbs_transport(options)->about().reaches_gpu);
+}

@@ -37,6 +37,7 @@ void fill(driver& table, void* library) {
   HEDDLE_FIND(device_get, cuDeviceGet);
   HEDDLE_FIND(device_get_name, cuDeviceGetName);
   HEDDLE_FIND(device_get_uuid, cuDeviceGetUuid);
+  HEDDLE_FIND(device_get_pci_bus_id, cuDeviceGetPCIBusId);
   HEDDLE_FIND(device_get_attribute, cuDeviceGetAttribute);
   HEDDLE_FIND(device_can_access_peer, cuDeviceCanAccessPeer);
   HEDDLE_FIND(device_get_p2p_attribute, cuDeviceGetP2PAttribute);
@@ -58,7 +59,9 @@ void fill(driver& table, void* library) {
   HEDDLE_FIND(mem_retain_allocation_handle, cuMemRetainAllocationHandle);
   HEDDLE_FIND(mem_get_allocation_properties, cuMemGetAllocationPropertiesFromHandle);
   HEDDLE_FIND(mem_get_address_range, cuMemGetAddressRange);
+  HEDDLE_FIND(mem_get_handle_for_address_range, cuMemGetHandleForAddressRange);
   HEDDLE_FIND(pointer_get_attribute, cuPointerGetAttribute);
+  HEDDLE_FIND(flush_gpu_direct_rdma_writes, cuFlushGPUDirectRDMAWrites);
   HEDDLE_FIND(multicast_create, cuMulticastCreate);
   HEDDLE_FIND(multicast_add_device, cuMulticastAddDevice);
   HEDDLE_FIND(multicast_bind_mem, cuMulticastBindMem);

@@ -25,6 +25,7 @@ struct driver {
   decltype(&::cuDeviceGet) device_get = nullptr;
   decltype(&::cuDeviceGetName) device_get_name = nullptr;
   decltype(&::cuDeviceGetUuid) device_get_uuid = nullptr;
+  decltype(&::cuDeviceGetPCIBusId) device_get_pci_bus_id = nullptr;
   decltype(&::cuDeviceGetAttribute) device_get_attribute = nullptr;
   decltype(&::cuDeviceCanAccessPeer) device_can_access_peer = nullptr;
   decltype(&::cuDeviceGetP2PAttribute) device_get_p2p_attribute = nullptr;
@@ -47,7 +48,9 @@ struct driver {
   decltype(&::cuMemRetainAllocationHandle) mem_retain_allocation_handle = nullptr;
   decltype(&::cuMemGetAllocationPropertiesFromHandle) mem_get_allocation_properties = nullptr;
   decltype(&::cuMemGetAddressRange) mem_get_address_range = nullptr;
+  decltype(&::cuMemGetHandleForAddressRange) mem_get_handle_for_address_range = nullptr;
   decltype(&::cuPointerGetAttribute) pointer_get_attribute = nullptr;
+  decltype(&::cuFlushGPUDirectRDMAWrites) flush_gpu_direct_rdma_writes = nullptr;
   decltype(&::cuMulticastCreate) multicast_create = nullptr;
   decltype(&::cuMulticastAddDevice) multicast_add_device = nullptr;
   decltype(&::cuMulticastBindMem) multicast_bind_mem = nullptr;

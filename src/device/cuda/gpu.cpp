@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/cuda/gpu.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -96,6 +99,16 @@ std::pair<std::size_t, std::size_t> gpu::memory() const {
   return {free, total};
 }
 
+std::string gpu::pci_address() const {
+  std::array<char, 32> text{};
+  check(driver_, driver_.device_get_pci_bus_id(text.data(), text.size(), handle_),
+        "asking for the PCI address of device cuda:{}", ordinal_);
+  std::string address = text.data();
+  std::transform(address.begin(), address.end(), address.begin(),
+                 [](unsigned char digit) { return static_cast<char>(std::tolower(digit)); });
+  return address;
+}
+
 int gpu::attribute(CUdevice_attribute which) const {
   int value = 0;
   check(driver_, driver_.device_get_attribute(&value, which, handle_),
@@ -155,6 +168,8 @@ CUmemAllocationProp gpu::memory_kind(CUmemAllocationHandleType handles) const {
   kind.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   kind.location.id = ordinal_;
   kind.requestedHandleTypes = handles;
+  kind.allocFlags.gpuDirectRDMACapable =
+      attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED) != 0 ? 1 : 0;
   return kind;
 }
 

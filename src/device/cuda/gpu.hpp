@@ -54,6 +54,8 @@ class gpu {
   [[nodiscard]] CUdevice handle() const { return handle_; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const device_uuid& uuid() const { return uuid_; }
+  /// As the folders of /sys/bus/pci/devices are called: "0000:3b:00.0".
+  [[nodiscard]] std::string pci_address() const;
   [[nodiscard]] int attribute(CUdevice_attribute which) const;
   /// Whether a stream of the program runs its work here.
   [[nodiscard]] bool has(CUstream stream) const;

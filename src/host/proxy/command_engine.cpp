@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "support/log.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle {
@@ -23,7 +24,8 @@ command_engine::command_engine(const options& options, transport& network,
       peers_(static_cast<std::size_t>(options.n_pes)),
       reached_(network),
       staging_(network),
-      dirty_(static_cast<std::size_t>(options.lanes)) {}
+      dirty_(static_cast<std::size_t>(options.lanes)),
+      unreached_regions_(options.device && !about_.reaches_gpu ? 1 : 0) {}
 
 command_engine::~command_engine() = default;
 
@@ -33,7 +35,20 @@ void command_engine::add_memory(int region, std::uint64_t offset, std::byte* sta
 }
 
 void command_engine::expose(int region, std::uint64_t offset, std::byte* start, std::size_t size) {
-  reached_.offer(region, offset, start, size);
+  if (unreached_regions_ >> region & 1) return;
+  try {
+    reached_.offer(region, offset, start, size);
+  } catch (const error& refused) {
+    if (memory_.on_host(region)) throw;
+    give_up_region(region, refused.what());
+  }
+}
+
+void command_engine::give_up_region(int region, const std::string& why) {
+  if (unreached_regions_ >> region & 1) return;
+  unreached_regions_ |= 1u << region;
+  log::warn(log::subsystem::transport, "the proxy copies to and from the GPU's memory, since {}",
+            why);
 }
 
 void command_engine::conceal(int region, std::uint64_t offset) {
@@ -132,6 +147,7 @@ void command_engine::finish_part(std::uint64_t which) {
   operation* done = operations_.find(which);
   if (!done || done->parts == 0 || --done->parts > 0 || !done->all_posted) return;
   if (done->wants_reply) done->from->reply(done->index, done->value);
+  if (done->lane >= 0) --lane(done->pe, done->lane).reads_outstanding;
   operations_.remove(which);
 }
 
@@ -147,7 +163,6 @@ bool command_engine::check_place(const active_command& command, symmetric_place 
                         region_of(place) == 0 ? "the heap" : "the host's heap", command.what.pe)
           : fmt::format("at address {:#x} for PE {}", offset_of(place), command.what.pe);
   on_failure_(options_.my_pe, fmt::format("a kernel of PE {} named {} bytes {}, which are not "
-  if (done->lane >= 0) --lane(done->pe, done->lane).reads_outstanding;
                                           "symmetric memory; see the addresses it passes to put, "
                                           "get, signals and atomics",
                                           options_.my_pe, bytes, where));
@@ -181,10 +196,9 @@ std::optional<command_engine::local_side> command_engine::local_side_of(std::uin
                                                                         std::size_t bytes) {
   auto* at = reinterpret_cast<std::byte*>(address);
   if (!options_.device && !about_.needs_registered_local) return local_side{at, bytes, -1};
-  if (!options_.device)
-    if (const auto* piece = reached_.find_local(at))
-      return local_side{
-          at, std::min(bytes, static_cast<std::size_t>(piece->start + piece->size - at)), -1};
+  if (const auto* piece = reached_.find_local(at))
+    return local_side{
+        at, std::min(bytes, static_cast<std::size_t>(piece->start + piece->size - at)), -1};
   const int chunk = staging_.take();
   if (chunk < 0) return std::nullopt;
   return local_side{staging_.at(chunk), std::min(bytes, staging_pool::chunk_bytes), chunk};
@@ -246,13 +260,13 @@ bool command_engine::put(active_command& command) {
     return true;
   }
   if (what.flags & command::has_payload || what.bytes <= std::min(about_.eager_bytes, most_data_) ||
-      !is_reached(what.remote))
+      !is_reached(what.pe, what.remote))
     return put_in_records(command);
   return put_by_writes(command);
 }
 
-/// Small data; and all for memory that the network does not reach, a GPU's, where it is no detour:
-/// the peer's proxy must copy it there anyhow.
+/// Small data; and all for memory that the network does not reach (a GPU's, mostly), where it is no
+/// detour: the peer's proxy must copy it there anyhow.
 bool command_engine::put_in_records(active_command& command) {
   const auto& what = command.what;
   do {
@@ -349,7 +363,7 @@ bool command_engine::get(active_command& command) {
     ++word.replies;
     return all_posted(command);
   }
-  if (!is_reached(what.remote)) return get_elements(command, {1, 1, 1});
+  if (!is_reached(what.pe, what.remote)) return get_elements(command, {1, 1, 1});
   while (command.done < what.bytes) {
     const auto next = next_transfer(command);
     if (!next) return false;
@@ -394,8 +408,8 @@ bool command_engine::atomic(active_command& command) {
   }
   const auto op = static_cast<atomic_op>(what.op);
   const bool wants_reply = (what.flags & command::wants_reply) != 0;
-  const bool by_network =
-      uses_atomics_ && what.unit == 8 && (op == atomic_op::add || op == atomic_op::compare_swap);
+  const bool by_network = uses_atomics_ && memory_.on_host(region_of(what.remote)) &&
+                          what.unit == 8 && (op == atomic_op::add || op == atomic_op::compare_swap);
   if (!by_network) {
     if (wants_reply) begin_operation(command);
     record_header header{};
@@ -486,6 +500,11 @@ bool command_engine::get_elements(active_command& command, const element_layout&
   elements.stride = layout.here;
   elements.unit = layout.unit;
   elements.elements = n;
+  if (!elements.wants_reply && elements.lane < 0) {
+    // Nothing else tells quiet of answers that are on their way.
+    elements.lane = command.lane;
+    ++lane(what.pe, command.lane).reads_outstanding;
+  }
   const std::uint64_t most = std::min(most_data_ / layout.unit, gather_shape::most);
   while (command.done < n) {
     const std::uint64_t now = std::min(n - command.done, most);
@@ -499,11 +518,6 @@ bool command_engine::get_elements(active_command& command, const element_layout&
     ++elements.parts;
     ++elements.replies;
     command.done += now;
-  }
-  if (!elements.wants_reply && elements.lane < 0) {
-    // Nothing else tells quiet of answers that are on their way.
-    elements.lane = command.lane;
-    ++lane(what.pe, command.lane).reads_outstanding;
   }
   return all_posted(command);
 }

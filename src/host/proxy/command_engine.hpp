@@ -96,6 +96,7 @@ class command_engine final : transport::listener {
     std::vector<lane_state> lanes;
     std::vector<exposed_memory::piece> pieces;  ///< of its memory; `start` is not used
     std::vector<symmetric_place> asked;         ///< in which piece they are, and not answered
+    unsigned unreached_regions = 0;             ///< bits: the network does not reach those
     bool is_lost = false;
     bool has_left = false;  ///< in order: nobody waits for what it is sent
   };
@@ -113,8 +114,8 @@ class command_engine final : transport::listener {
     std::uint64_t stride;    ///< bytes from one to the next
     std::uint64_t unit;      ///< bytes of one
     std::uint64_t elements;  ///< how many were asked for
-  };
     int lane;                ///< whose quiet waits for it; -1: it waits for parts alone
+  };
   /// What the network was asked for in one call.
   struct part {
     std::uint64_t operation;  ///< 0: none
@@ -152,9 +153,10 @@ class command_engine final : transport::listener {
     std::uint64_t here;
   };
   bool get_elements(active_command& command, const element_layout& layout);
-  /// Whether the network's own writes and reads reach that memory of peers.
-  [[nodiscard]] bool is_reached(symmetric_place place) const {
-    return memory_.on_host(region_of(place));
+  /// Whether the network's own writes and reads reach that memory of `pe`, as far as is known.
+  [[nodiscard]] bool is_reached(int pe, symmetric_place place) const {
+    const auto& peer = peers_[static_cast<std::size_t>(pe)];
+    return !peer || (peer->unreached_regions >> region_of(place) & 1) == 0;
   }
   bool send_signal(const active_command& command);
   bool atomic(active_command& command);
@@ -228,6 +230,12 @@ class command_engine final : transport::listener {
   void take_gathered(int from, const record_header& header, std::span<const std::byte> data);
   void finish_part(std::uint64_t operation);
   void complain(int from, const std::string& what);
+  /// What the network has written to the device's memory is to be seen there.
+  void flush_device() const {
+    if (options_.device && about_.reaches_gpu) options_.device->flush();
+  }
+  /// Peers are told to send records for that region of this PE.
+  void give_up_region(int region, const std::string& why);
 
   // Peers that are no more (ended_peers.cpp)
   /// Somebody waits for a PE that has left.
@@ -260,7 +268,8 @@ class command_engine final : transport::listener {
   std::deque<lane_name> late_acks_;
   bool happened_ = false;
   bool all_are_lost_ = false;
-  bool was_warned_ = false;  ///< of strangers
+  unsigned unreached_regions_ = 0;  ///< of this PE, as bits
+  bool was_warned_ = false;         ///< of strangers
 };
 
 }  // namespace heddle

@@ -28,6 +28,8 @@ class device_memory {
   /// On a word of 4 or 8 bytes; what was there.
   virtual std::uint64_t atomic(void* word, std::size_t bytes, atomic_op op, std::uint64_t value,
                                std::uint64_t compare) const = 0;
+  /// What a network has written there itself, and told of, is seen by the device from now on.
+  virtual void flush() const = 0;
 };
 
 /// The memory of this PE that others may reach through the network: pieces of its regions. Every

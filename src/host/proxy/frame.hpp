@@ -36,7 +36,13 @@ enum class record_kind : std::uint8_t {
   reply,         ///< token, value
   data_reply,    ///< token, number of the first element, bytes of an element; data
   piece_wanted,  ///< place: which piece of exposed memory is it in?
-  piece          ///< place asked for; region and offset of the piece, its size (0: none); key
+  piece          ///< place asked for; offset of its piece, size (0: none, `op` says why); key
+};
+
+/// Of a piece that there is not.
+enum class no_piece : std::uint8_t {
+  yet,       ///< the place is not exposed
+  in_region  ///< the network does not reach that region: records do
 };
 
 struct record_header {

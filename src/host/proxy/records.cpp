@@ -59,6 +59,7 @@ bool command_engine::take_frame(std::span<const std::byte> frame) {
   frame_reader reader(frame.subspan(sizeof header));
   record_header record;
   std::span<const std::byte> data;
+  flush_device();
   while (reader.next(record, data)) carry_out_record(from, index, record, data);
   if (!reader.empty()) complain(from, "a frame that ends within a record");
   ++state.frames_handled;
@@ -101,7 +102,10 @@ void command_engine::on_complete(std::uint64_t token, std::uint64_t value) {
   } else {
     --state.reads_outstanding;
     if (operation* what = operations_.find(done.operation); is_waited_for(what)) {
-      if (done.chunk >= 0) memory_.write(0, done.local, staging_.at(done.chunk), done.bytes);
+      if (done.chunk >= 0)
+        memory_.write(0, done.local, staging_.at(done.chunk), done.bytes);
+      else
+        flush_device();
       what->value = value;
     }
   }
@@ -266,14 +270,18 @@ void command_engine::tell_piece(int from, int lane_index, const record_header& h
   answer.field[0] = place;
   std::span<const std::byte> key;
   try {
-    if (const auto* piece = reached_.find(place)) {
+    const auto* piece = reached_.find(place);
+    if (piece) {
       answer.field[1] = piece->offset;
       answer.field[2] = piece->size;
       key = piece->key;
     }
   } catch (const error& refused) {
-    return on_failure_(from, refused.what());
+    if (memory_.on_host(region_of(place))) return on_failure_(from, refused.what());
+    give_up_region(region_of(place), refused.what());
   }
+  if (unreached_regions_ >> region_of(place) & 1)
+    answer.op = static_cast<std::uint8_t>(no_piece::in_region);
   answer.data_bytes = static_cast<std::uint32_t>(key.size());
   append_or_keep(from, lane_index, answer, key);
 }
@@ -283,7 +291,12 @@ void command_engine::learn_piece(int from, const record_header& header,
   peer_state& peer = *peers_[static_cast<std::size_t>(from)];
   const auto place = header.field[0];
   if (std::erase(peer.asked, place) == 0) return;  // unasked, or asked before it was concealed
-  if (header.field[2] == 0) return;                // not yet: whoever waits for it asks again
+  if (header.field[2] == 0) {
+    // Not yet: whoever waits for it asks again.
+    if (header.op == static_cast<std::uint8_t>(no_piece::in_region))
+      peer.unreached_regions |= 1u << region_of(place);
+    return;
+  }
   if (known_piece(peer, place)) return;
   network_.add_remote(from, region_of(place), header.field[1], header.field[2], data);
   peer.pieces.push_back({region_of(place), header.field[1], header.field[2], nullptr});

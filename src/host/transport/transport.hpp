@@ -65,6 +65,8 @@ class transport {
     /// Whether expose() takes physical memory for all of the range: it is called for what is used
     /// alone.
     bool pins_memory = false;
+    /// Region 0 may lie in a GPU's memory, and so may the local side of reads and writes.
+    bool reaches_gpu = false;
     /// network_atomic is there, on words of 8 bytes.
     bool has_atomics = false;
     /// ... and its steps are indivisible with those of processors on the same word.

@@ -30,7 +30,7 @@ std::string card_of(const fi_info& info, const std::string& interface) {
 }
 
 transport::traits traits_of(const fi_info& info, const std::string& interface,
-                            transport::message_order order) {
+                            transport::message_order order, bool wants_gpu) {
   transport::traits traits;
   traits.name = fmt::format("libfabric {} ({})", info.fabric_attr->prov_name, interface);
   traits.card = card_of(info, interface);
@@ -38,6 +38,7 @@ transport::traits traits_of(const fi_info& info, const std::string& interface,
   traits.completion_is_delivery = order == transport::message_order::after_completions;
   traits.needs_registered_local = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
   traits.pins_memory = (info.domain_attr->mr_mode & FI_MR_ALLOCATED) != 0;
+  traits.reaches_gpu = wants_gpu && (info.caps & FI_HMEM) != 0;
   traits.has_atomics = has_sound_atomics(info);
   traits.most_message_bytes = std::min(message_bytes, info.ep_attr->max_msg_size);
   traits.most_transfer_bytes = std::min(std::size_t{1} << 30, info.ep_attr->max_msg_size);
@@ -56,10 +57,10 @@ bool has_word_atomics(fid_ep* endpoint) {
 
 fabric_transport::fabric_transport(const library& functions, const fi_info& chosen,
                                    const std::string& interface, message_order order,
-                                   std::chrono::duration<double> timeout)
+                                   std::chrono::duration<double> timeout, const gpu_memory* gpu)
     : endpoint_(functions, chosen),
-      traits_(traits_of(endpoint_.info(), interface, order)),
-      memory_(endpoint_),
+      traits_(traits_of(endpoint_.info(), interface, order, gpu != nullptr)),
+      memory_(endpoint_, traits_.reaches_gpu ? gpu : nullptr),
       timeout_(timeout),
       inject_size_(endpoint_.info().tx_attr->inject_size),
       keeps_contexts_((endpoint_.info().mode & (FI_CONTEXT | FI_CONTEXT2)) != 0),
@@ -181,7 +182,7 @@ bool fabric_transport::post_write(int /*lane*/, const remote_place& to, const vo
   if (!target.waiting.empty()) return false;
   const auto [address, key] = target.memory.find(to, size);
   const bool counted = traits_.order == message_order::counted;
-  if (token == no_token && size <= inject_size_) {
+  if (token == no_token && size <= inject_size_ && !memory_.is_on_gpu(from)) {
     const auto code =
         counted ? ::fi_inject_writedata(endpoint_.get(), from, size, immediate, target.address,
                                         address, key)

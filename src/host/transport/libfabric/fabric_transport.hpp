@@ -31,7 +31,8 @@ class fabric_transport final : public transport {
  public:
   /// Throws HEDDLE_ERROR_SYSTEM if the provider cannot be opened.
   fabric_transport(const library& functions, const fi_info& chosen, const std::string& interface,
-                   message_order order, std::chrono::duration<double> timeout);
+                   message_order order, std::chrono::duration<double> timeout,
+                   const gpu_memory* gpu);
   ~fabric_transport() override = default;
 
   [[nodiscard]] const traits& about() const override { return traits_; }

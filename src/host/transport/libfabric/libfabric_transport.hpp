@@ -7,14 +7,16 @@
 #include <optional>
 #include <string>
 
+#include "host/transport/gpu_memory.hpp"
 #include "host/transport/transport.hpp"
 
 namespace heddle {
 
 struct libfabric_options {
-  std::string provider;    ///< HEDDLE_FABRIC_PROVIDER; empty: the best that fits
-  std::string interfaces;  ///< HEDDLE_SOCKET_IFNAME
-  bool one_host = false;   ///< all PEs are on this host: loopback will do
+  std::string provider;             ///< HEDDLE_FABRIC_PROVIDER; empty: the best that fits
+  std::string interfaces;           ///< HEDDLE_SOCKET_IFNAME
+  const gpu_memory* gpu = nullptr;  ///< of region 0; null: the host's. Outlives the transport
+  bool one_host = false;            ///< all PEs are on this host: loopback will do
   /// Providers that drive a network card: what goes over IP is left out, which heddle's own TCP
   /// does better.
   bool cards_only = false;

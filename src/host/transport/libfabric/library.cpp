@@ -48,6 +48,7 @@ info_list ask(const library& functions, const question& asked) {
   hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
   hints->domain_attr->mr_mode =
       FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+  if (asked.capabilities & FI_HMEM) hints->domain_attr->mr_mode |= FI_MR_HMEM;
   fi_info* found = nullptr;
   if (functions.getinfo(interface_version, nullptr, nullptr, 0, hints.get(), &found) != 0)
     found = nullptr;
@@ -65,17 +66,22 @@ const library* load_library() {
   return loaded ? &*loaded : nullptr;
 }
 
-offers::offers(const library& functions, bool ordered) {
+offers::offers(const library& functions, bool ordered, bool reaches_gpu) {
   constexpr std::uint64_t writes_and_messages = FI_MSG | FI_RMA;
   constexpr std::uint64_t messages_after_writes = FI_ORDER_SAS | FI_ORDER_SAW;
   std::vector<question> questions;
   if (ordered)
     questions = {{writes_and_messages | FI_ATOMIC, messages_after_writes},
                  {writes_and_messages, messages_after_writes}};
-  // The last is for the reasons why not.
   questions.insert(questions.end(), {{writes_and_messages | FI_ATOMIC, FI_ORDER_SAS},
-                                     {writes_and_messages, FI_ORDER_SAS},
-                                     {0, 0}});
+                                     {writes_and_messages, FI_ORDER_SAS}});
+  if (reaches_gpu) {
+    auto with_gpu = questions;
+    for (auto& each : with_gpu) each.capabilities |= FI_HMEM;
+    questions.insert(questions.begin(), with_gpu.begin(), with_gpu.end());
+  }
+  // For the reasons why not.
+  questions.push_back({0, 0});
   for (const auto& asked : questions) {
     lists_.push_back(ask(functions, asked));
     for (const fi_info* info = lists_.back().get(); info; info = info->next) all_.push_back(info);

@@ -35,8 +35,9 @@ using info_list = std::unique_ptr<fi_info, decltype(&::fi_freeinfo)>;
 /// liking: first with writes and messages in order and with atomics, then with less.
 class offers {
  public:
-  /// `ordered`: ask for the order of messages after writes too.
-  explicit offers(const library& functions, bool ordered = true);
+  /// `ordered`: ask for the order of messages after writes too; `reaches_gpu`: and for memory of
+  /// GPUs (FI_HMEM), first.
+  explicit offers(const library& functions, bool ordered = true, bool reaches_gpu = false);
   [[nodiscard]] const std::vector<const fi_info*>& all() const { return all_; }
 
  private:

@@ -41,16 +41,26 @@ std::uint64_t random_key(const fi_info& info) {
 }  // namespace
 
 registration::registration(const endpoint& endpoint, void* start, std::size_t size,
-                           std::uint64_t access)
+                           std::uint64_t access, const gpu_memory* gpu)
     : end_(static_cast<std::byte*>(start) + size) {
   const auto& info = endpoint.info();
   const bool provider_has_keys = (info.domain_attr->mr_mode & FI_MR_PROV_KEY) != 0;
   constexpr int attempts = 16;  // a key that is taken, where keys are short
   fid_mr* region = nullptr;
   int code = -FI_ENOKEY;
-  for (int i = 0; i < attempts && (code == -FI_ENOKEY || code == -FI_EKEYREJECTED); ++i)
-    code = ::fi_mr_reg(endpoint.domain(), start, size, access, 0,
-                       provider_has_keys ? 0 : random_key(info), 0, &region, nullptr);
+  const iovec range{start, size};
+  fi_mr_attr wanted{};
+  wanted.mr_iov = &range;
+  wanted.iov_count = 1;
+  wanted.access = access;
+  if (gpu) {
+    wanted.iface = FI_HMEM_CUDA;
+    wanted.device.cuda = gpu->ordinal();
+  }
+  for (int i = 0; i < attempts && (code == -FI_ENOKEY || code == -FI_EKEYREJECTED); ++i) {
+    wanted.requested_key = provider_has_keys ? 0 : random_key(info);
+    code = ::fi_mr_regattr(endpoint.domain(), &wanted, 0, &region);
+  }
   if (code != 0) throw_refusal(endpoint, size, code);
   region_.reset(region);
   if ((info.domain_attr->mr_mode & FI_MR_ENDPOINT) == 0) return;
@@ -59,14 +69,16 @@ registration::registration(const endpoint& endpoint, void* start, std::size_t si
   if (code != 0) throw_refusal(endpoint, size, code);
 }
 
-local_memory::local_memory(const endpoint& endpoint)
+local_memory::local_memory(const endpoint& endpoint, const gpu_memory* gpu)
     : endpoint_(endpoint),
+      gpu_(gpu),
       needs_registered_local_((endpoint.info().domain_attr->mr_mode & FI_MR_LOCAL) != 0),
       keeps_addresses_((endpoint.info().domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0) {}
 
 transport::bytes local_memory::expose(int region, std::uint64_t offset, void* start,
                                       std::size_t size) {
-  registration registered(endpoint_, start, size, remote_access | local_access);
+  registration registered(endpoint_, start, size, remote_access | local_access,
+                          region == 0 ? gpu_ : nullptr);
   const remote_key key{registered.key(),
                        keeps_addresses_ ? reinterpret_cast<std::uint64_t>(start) : 0};
   exposed_[{region, offset}] = {static_cast<std::byte*>(start), std::move(registered)};
@@ -84,6 +96,14 @@ void local_memory::register_local(void* start, std::size_t size) {
 
 void local_memory::forget_local(void* start) noexcept {
   local_.erase(static_cast<std::byte*>(start));
+}
+
+bool local_memory::is_on_gpu(const void* start) const {
+  if (!gpu_) return false;
+  return std::any_of(exposed_.begin(), exposed_.end(), [&](const auto& each) {
+    const auto& [place, piece] = each;
+    return place.first == 0 && start >= piece.start && start < piece.registered.end();
+  });
 }
 
 void* local_memory::find_descriptor(const void* start, std::size_t size) const {

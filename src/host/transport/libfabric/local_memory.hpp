@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "host/transport/gpu_memory.hpp"
 #include "host/transport/libfabric/endpoint.hpp"
 #include "host/transport/transport.hpp"
 
@@ -18,7 +19,9 @@ class registration {
  public:
   registration() = default;
   /// Throws HEDDLE_ERROR_OUT_OF_MEMORY with the limit that was met, or HEDDLE_ERROR_SYSTEM.
-  registration(const endpoint& endpoint, void* start, std::size_t size, std::uint64_t access);
+  /// `gpu`: whose memory it is; null: the host's.
+  registration(const endpoint& endpoint, void* start, std::size_t size, std::uint64_t access,
+               const gpu_memory* gpu = nullptr);
 
   [[nodiscard]] std::uint64_t key() const { return ::fi_mr_key(region_.get()); }
   [[nodiscard]] void* descriptor() const { return region_ ? ::fi_mr_desc(region_.get()) : nullptr; }
@@ -38,7 +41,8 @@ class local_memory {
     std::uint64_t start;  ///< what the provider calls the first byte: its address there, or 0
   };
 
-  explicit local_memory(const endpoint& endpoint);
+  /// `gpu`: of region 0; null if that is the host's.
+  local_memory(const endpoint& endpoint, const gpu_memory* gpu);
 
   [[nodiscard]] bool needs_registered_local() const { return needs_registered_local_; }
 
@@ -50,13 +54,16 @@ class local_memory {
   /// What the provider wants to be told of the local side of an operation; null where it wants
   /// nothing. Throws HEDDLE_ERROR_INTERNAL if it wants to and the range was never registered.
   [[nodiscard]] void* descriptor(const void* start, std::size_t size) const {
-    return needs_registered_local_ ? find_descriptor(start, size) : nullptr;
+    return needs_registered_local_ || is_on_gpu(start) ? find_descriptor(start, size) : nullptr;
   }
+  /// Whether no processor reads what is there.
+  [[nodiscard]] bool is_on_gpu(const void* start) const;
 
  private:
   [[nodiscard]] void* find_descriptor(const void* start, std::size_t size) const;
 
   const endpoint& endpoint_;
+  const gpu_memory* gpu_;
   bool needs_registered_local_;
   bool keeps_addresses_;
   struct exposed_piece {

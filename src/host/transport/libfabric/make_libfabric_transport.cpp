@@ -38,7 +38,7 @@ std::unique_ptr<transport> make_libfabric_transport(const libfabric_options& opt
                 "libfabric1");
   const bool ordered = options.order.value_or(transport::message_order::after_writes) ==
                        transport::message_order::after_writes;
-  const libfabric::offers offers(*functions, ordered);
+  const libfabric::offers offers(*functions, ordered, options.gpu != nullptr);
   const libfabric::provider_wish wish{.provider = options.provider,
                                       .interfaces = options.interfaces,
                                       .one_host = options.one_host,
@@ -50,7 +50,8 @@ std::unique_ptr<transport> make_libfabric_transport(const libfabric_options& opt
     try {
       auto made = std::make_unique<libfabric::fabric_transport>(
           *functions, *one.info, one.interface,
-          options.order.value_or(*libfabric::promised_order(*one.info)), options.timeout);
+          options.order.value_or(*libfabric::promised_order(*one.info)), options.timeout,
+          options.gpu);
       log::info(log::subsystem::transport, "libfabric: {} on {}: {}", one.provider, one.interface,
                 one.reason);
       return made;

@@ -42,6 +42,7 @@ search look() {
   find(table.alloc_pd, "ibv_alloc_pd");
   find(table.dealloc_pd, "ibv_dealloc_pd");
   find(table.reg_mr, "ibv_reg_mr");
+  find(table.reg_dmabuf_mr, "ibv_reg_dmabuf_mr");
   find(table.dereg_mr, "ibv_dereg_mr");
   find(table.create_comp_channel, "ibv_create_comp_channel");
   find(table.destroy_comp_channel, "ibv_destroy_comp_channel");

@@ -9,11 +9,15 @@
 
 namespace heddle::verbs {
 
-local_memory::piece local_memory::register_piece(void* start, std::size_t size, int access) const {
+local_memory::piece local_memory::register_piece(void* start, std::size_t size, int access,
+                                                 const gpu_memory* gpu) const {
   piece result;
   result.size = size;
+  result.is_on_gpu = gpu != nullptr;
   for (std::size_t rail = 0; rail < domains_.size(); ++rail) {
-    result.registrations.push_back(register_memory(domains_[rail], start, size, access));
+    result.registrations.push_back(
+        gpu ? register_gpu_memory(domains_[rail], *gpu, start, size, access)
+            : register_memory(domains_[rail], start, size, access));
     result.local_keys[rail] = result.registrations.back()->lkey;
   }
   return result;
@@ -23,7 +27,7 @@ transport::bytes local_memory::expose(int region, std::uint64_t offset, void* st
                                       std::size_t size) {
   const int access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
                      (has_atomics_ ? IBV_ACCESS_REMOTE_ATOMIC : 0);
-  auto made = register_piece(start, size, access);
+  auto made = register_piece(start, size, access, region == 0 ? gpu_ : nullptr);
   byte_writer key;
   key.number(reinterpret_cast<std::uintptr_t>(start));
   key.number(static_cast<std::uint8_t>(made.registrations.size()));
@@ -44,7 +48,7 @@ void local_memory::register_local(void* start, std::size_t size) {
   if (local_.contains(start))
     throw_error(HEDDLE_ERROR_INTERNAL, "{} is registered for the network already", start);
   local_[start] = pieces_.emplace(static_cast<const std::byte*>(start),
-                                  register_piece(start, size, IBV_ACCESS_LOCAL_WRITE));
+                                  register_piece(start, size, IBV_ACCESS_LOCAL_WRITE, nullptr));
 }
 
 void local_memory::forget_local(void* start) noexcept {
@@ -54,14 +58,28 @@ void local_memory::forget_local(void* start) noexcept {
   local_.erase(found);
 }
 
-local_memory::part local_memory::find(const void* start, std::size_t size) const {
+const std::pair<const std::byte* const, local_memory::piece>* local_memory::piece_at(
+    const void* start) const {
   const auto* from = static_cast<const std::byte*>(start);
   // Pieces seldom overlap: the nearest start below is nearly always it.
   for (auto at = pieces_.upper_bound(from); at != pieces_.begin();) {
     --at;
-    const auto skipped = static_cast<std::size_t>(from - at->first);
-    if (skipped < at->second.size)
-      return {std::min(size, at->second.size - skipped), &at->second.local_keys};
+    if (static_cast<std::size_t>(from - at->first) < at->second.size) return &*at;
+  }
+  return nullptr;
+}
+
+bool local_memory::is_on_gpu(const void* start) const {
+  if (!gpu_) return false;
+  const auto* found = piece_at(start);
+  return found && found->second.is_on_gpu;
+}
+
+local_memory::part local_memory::find(const void* start, std::size_t size) const {
+  if (const auto* found = piece_at(start)) {
+    const auto skipped =
+        static_cast<std::size_t>(static_cast<const std::byte*>(start) - found->first);
+    return {std::min(size, found->second.size - skipped), &found->second.local_keys};
   }
   throw_error(HEDDLE_ERROR_INTERNAL,
               "{} bytes at {} are the local side of a network operation, and were not registered",

@@ -23,8 +23,9 @@ using rail_keys = std::array<std::uint32_t, peer_address::most_rails>;
 /// operation. Every piece is registered with every rail.
 class local_memory {
  public:
-  local_memory(std::vector<ibv_pd*> domains, bool has_atomics)
-      : domains_(std::move(domains)), has_atomics_(has_atomics) {}
+  /// `gpu`: of region 0; null if that is the host's.
+  local_memory(std::vector<ibv_pd*> domains, bool has_atomics, const gpu_memory* gpu)
+      : domains_(std::move(domains)), has_atomics_(has_atomics), gpu_(gpu) {}
 
   /// Returns what remote_memory::add of a peer takes.
   transport::bytes expose(int region, std::uint64_t offset, void* start, std::size_t size);
@@ -39,17 +40,22 @@ class local_memory {
   /// The first part of [start, start + size) that is in one piece. Throws HEDDLE_ERROR_INTERNAL if
   /// `start` is in none.
   [[nodiscard]] part find(const void* start, std::size_t size) const;
+  /// Whether no processor reads what is there.
+  [[nodiscard]] bool is_on_gpu(const void* start) const;
 
  private:
   struct piece {
     std::size_t size = 0;
+    bool is_on_gpu = false;
     rail_keys local_keys{};
     std::vector<owned_region> registrations;
   };
-  piece register_piece(void* start, std::size_t size, int access) const;
+  piece register_piece(void* start, std::size_t size, int access, const gpu_memory* gpu) const;
+  [[nodiscard]] const std::pair<const std::byte* const, piece>* piece_at(const void* start) const;
 
   std::vector<ibv_pd*> domains_;
   bool has_atomics_;
+  const gpu_memory* gpu_;
   std::multimap<const std::byte*, piece> pieces_;  ///< by start
   std::map<std::pair<int, std::uint64_t>, std::multimap<const std::byte*, piece>::iterator>
       exposed_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "bootstrap/random_bytes.hpp"
+#include "support/log.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle::verbs {
@@ -27,8 +28,8 @@ rc_transport::rc_transport(verbs_options options, const std::vector<rdma_port>& 
   address_.queue_key = random_queue_key();
   port_down_since_.fill(clock::time_point::max());
   traits_.name = "verbs (";
-  traits_.order = message_order::after_writes;
   traits_.card = fmt::format("/sys/class/infiniband/{}/device", ports.front().device);
+  traits_.order = message_order::after_writes;
   traits_.completion_is_delivery = true;
   traits_.needs_registered_local = true;
   traits_.pins_memory = true;
@@ -52,7 +53,16 @@ rc_transport::rc_transport(verbs_options options, const std::vector<rdma_port>& 
         std::min<std::size_t>(traits_.most_transfer_bytes, made.attributes().max_msg_sz);
   }
   traits_.name += ")";
-  memory_ = std::make_unique<local_memory>(std::move(domains), traits_.has_atomics);
+  traits_.reaches_gpu = options_.gpu != nullptr;
+  for (auto* domain : domains) {
+    if (!traits_.reaches_gpu) break;
+    const auto why_not = why_no_gpu_memory(domain);
+    traits_.reaches_gpu = why_not.empty();
+    if (!why_not.empty())
+      log::info(log::subsystem::transport, "the proxy copies GPU memory: {}", why_not);
+  }
+  memory_ = std::make_unique<local_memory>(std::move(domains), traits_.has_atomics,
+                                           traits_.reaches_gpu ? options_.gpu : nullptr);
 }
 
 void rc_transport::set_addresses(std::vector<bytes> addresses) {
@@ -128,7 +138,8 @@ bool rc_transport::transfer(ibv_wr_opcode opcode, int lane, const remote_place& 
   if (!to) return is_lost(place.pe);
   if (to->room() == 0) return false;
   const auto target = peer_of(place.pe).memory.find(place, size);
-  const bool is_inline = opcode == IBV_WR_RDMA_WRITE && size <= to->most_inline();
+  const bool is_inline =
+      opcode == IBV_WR_RDMA_WRITE && size <= to->most_inline() && !memory_->is_on_gpu(here);
   // The local side may lie in several pieces that were registered one by one: an operation each.
   const auto* at = static_cast<const std::byte*>(here);
   int parts = 1;

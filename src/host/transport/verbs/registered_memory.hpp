@@ -5,16 +5,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
+#include "host/transport/gpu_memory.hpp"
 #include "host/transport/verbs/library.hpp"
 
 namespace heddle::verbs {
 
 /// Makes [start, start + size) known to a card. Throws HEDDLE_ERROR_OUT_OF_MEMORY, with the limit
-/// that was met, or HEDDLE_ERROR_SYSTEM. (GPU memory: where the driver's peer memory module is
-/// loaded, as any other.)
+/// that was met, or HEDDLE_ERROR_SYSTEM.
 owned_region register_memory(ibv_pd* domain, void* start, std::size_t size, int access);
+
+/// Why a card cannot be shown a GPU's memory; empty if it can: by a dmabuf, or, with the module
+/// nvidia_peermem, as any other.
+std::string why_no_gpu_memory(ibv_pd* domain);
+/// The same for memory of a GPU.
+owned_region register_gpu_memory(ibv_pd* domain, const gpu_memory& gpu, void* start,
+                                 std::size_t size, int access);
 
 /// Equal pieces of registered memory that are taken and given back.
 class buffer_pool {

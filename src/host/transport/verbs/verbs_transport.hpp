@@ -8,21 +8,23 @@
 #include <memory>
 #include <string>
 
+#include "host/transport/gpu_memory.hpp"
 #include "host/transport/transport.hpp"
 
 namespace heddle {
 
 struct verbs_options {
   int lanes = 1;
-  int local_rank = 0;     ///< among the PEs of this host
-  std::string near;       ///< PCI address of this PE's GPU; empty: its processor
-  std::string hca;        ///< HEDDLE_IB_HCA
-  int gid_index = -1;     ///< HEDDLE_IB_GID_INDEX
-  int timeout = 20;       ///< HEDDLE_IB_TIMEOUT
-  int retry_count = 7;    ///< HEDDLE_IB_RETRY_CNT
-  int traffic_class = 0;  ///< HEDDLE_IB_TRAFFIC_CLASS
-  int service_level = 0;  ///< HEDDLE_IB_SL
-  int most_ports = 4;     ///< that this PE uses
+  int local_rank = 0;               ///< among the PEs of this host
+  std::string near;                 ///< PCI address of this PE's GPU; empty: its processor
+  const gpu_memory* gpu = nullptr;  ///< of region 0; null: the host's. Outlives the transport
+  std::string hca;                  ///< HEDDLE_IB_HCA
+  int gid_index = -1;               ///< HEDDLE_IB_GID_INDEX
+  int timeout = 20;                 ///< HEDDLE_IB_TIMEOUT
+  int retry_count = 7;              ///< HEDDLE_IB_RETRY_CNT
+  int traffic_class = 0;            ///< HEDDLE_IB_TRAFFIC_CLASS
+  int service_level = 0;            ///< HEDDLE_IB_SL
+  int most_ports = 4;               ///< that this PE uses
   /// How long a peer that something is to be sent to may take to answer (HEDDLE_TIMEOUT).
   std::chrono::duration<double> connect_timeout = std::chrono::minutes(5);
   /// What the PEs of this job know and nobody else: datagrams without it are dropped.
