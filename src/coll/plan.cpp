@@ -47,9 +47,6 @@ constexpr limits cuda_limits = {.ll = 32'768,
 
 /// Over the network, of two PEs: a copy of the input takes less time than to ask when it has left.
 constexpr std::size_t network_one_shot = 16'384;
-/// Over the network, two PEs on the host: a ring of two combines all in one hop; beyond this two
-/// hops with halves are quicker, which read and combine half as much.
-constexpr std::size_t network_of_two = 1 << 20;
 
 const limits& limits_of(const plan_question& question) {
   return question.on_cuda ? cuda_limits : host_limits;
@@ -67,11 +64,8 @@ algorithm best_algorithm(const plan_question& question) {
   const auto& up_to = limits_of(question);
   if (question.has_domains) return algorithm::hierarchical;
   if (direct(question) && !question.all_mapped) {
-    if (question.bytes <= network_one_shot / static_cast<std::size_t>(question.n_pes - 1))
-      return algorithm::one_shot;
-    return question.n_pes == 2 && !question.on_cuda && question.bytes > network_of_two
-               ? algorithm::two_shot
-               : algorithm::ring;
+    const auto limit = network_one_shot / static_cast<std::size_t>(question.n_pes - 1);
+    return question.bytes <= limit ? algorithm::one_shot : algorithm::ring;
   }
   if (direct(question)) {
     if (question.n_pes == 1) return algorithm::one_shot;

@@ -8,6 +8,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <heddle/device/launch.hpp>
 #include <heddle/device_array.hpp>
@@ -276,6 +277,47 @@ TEST_CASE("all_reduce is right by every algorithm and protocol") {
   }
   ::unsetenv("HEDDLE_ALGO");
   ::unsetenv("HEDDLE_PROTO");
+}
+
+TEST_CASE("all_reduces of many sizes follow each other, wherever each PE has its buffers") {
+  constexpr std::size_t most = 300'001;
+  const std::vector<std::size_t> counts{70'001, 65'536, most, 65'537, 3, 131'077, 131'072, 200'000};
+  const std::size_t n_calls = counts.size();
+  for (const int n_pes : pe_counts({2, 3}))
+    run_as_threads(n_pes, [&](runtime& self) {
+      const auto world = self.world();
+      const auto queue = self.create_stream();
+      symmetric_array<float> in_heap(self, n_calls * most);
+      const device_array<float> own(self, n_calls * most);
+      const symmetric_array<float> input(self, most);
+      std::vector<float> mine(most);
+      for (std::size_t i = 0; i < most; ++i) mine[i] = value_of<float>(self.my_pe(), i);
+      write(queue, input.data(), mine);
+      for (std::size_t round = 0; round < 6; ++round) {
+        std::vector<float*> outputs;
+        for (std::size_t call = 0; call < n_calls; ++call) {
+          const bool is_own = (round + call + static_cast<std::size_t>(self.my_pe())) % 3 == 0;
+          // Some lie differently from PE to PE.
+          const std::size_t shift = call % 2 * static_cast<std::size_t>(self.my_pe()) * 100;
+          outputs.push_back((is_own ? own.data() : in_heap.data()) +
+                            std::min(call * most + shift, n_calls * most - counts[call]));
+          const bool in_place = (round + call) % 4 == 0;
+          if (in_place) queue.copy(outputs.back(), input.data(), counts[call]);
+          world.all_reduce(in_place ? outputs.back() : input.data(), outputs.back(), counts[call],
+                           op::sum, queue);
+        }
+        std::size_t wrong = 0;
+        for (std::size_t call = 0; call < n_calls; ++call) {
+          const auto got = read(queue, outputs[call], counts[call]);
+          for (std::size_t i = 0; i < got.size(); ++i)
+            wrong += got[i] !=
+                     static_cast<float>(n_pes * (n_pes + 1) / 2 * static_cast<int>(i % 13 + 1));
+        }
+        check(wrong == 0, "round " + std::to_string(round) + " on " + std::to_string(n_pes) +
+                              " PEs: " + std::to_string(wrong) + " wrong");
+      }
+      world.barrier();
+    });
 }
 
 TEST_CASE("a kernel that waits for nobody ends at the deadline, with a record") {

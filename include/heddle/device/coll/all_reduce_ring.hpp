@@ -3,6 +3,7 @@
 #pragma once
 
 #include <heddle/device/coll/all_reduce.hpp>
+#include <heddle/device/coll/all_reduce_in_halves.hpp>
 #include <heddle/device/coll/all_reduce_of_two.hpp>
 
 /// Ring AllReduce (reduce-scatter, then all-gather: Patarasuk and Yuan 2009) on links.
@@ -15,7 +16,8 @@
 ///     n - 2 times receive the result of chunk r + 1 - j, keep it, send on  j = 1 ... n - 2
 ///     receive the result of chunk r + 2, keep it
 ///
-/// A ring of two that the network joins needs no second hop: all_reduce_of_two.hpp.
+/// A ring of two that the network joins has ways of its own: all_reduce_of_two.hpp and
+/// all_reduce_in_halves.hpp.
 ///
 /// Chunk c is combined along the ring from position c on, by one path: bitwise equal everywhere.
 namespace heddle {
@@ -31,14 +33,24 @@ struct ring_place {
   int n_combined;  ///< inputs in a result, for finishing it
 };
 
+/// Bytes up to which two processors combine all in one hop, and beyond which in halves.
+inline constexpr size_t most_in_one_hop = 1 << 18;
+
 /// False if the team was aborted. `input` and `output` are the same or apart.
 template <protocol Protocol, class T, class Op, group G>
 HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team, const ring_place& place,
                                  link_memory* link, const T* input, T* output, size_t count) {
   using links_type = link_set<Protocol, T, Op, G>;
-  if (Protocol == protocol::simple && place.n == 2 && team.is_remote(place.next))
+  if (Protocol == protocol::simple && place.n == 2 && team.is_remote(place.next)) {
+    // A GPU combines faster than any network brings; a processor does not.
+    if constexpr (!HEDDLE_ON_CUDA) {
+      if (count * sizeof(T) > most_in_one_hop)
+        return all_reduce_in_halves<T, Op, G>(group, team, link, place.next, place.position == 0)
+            .run(input, output, count, finish_for{place.n_combined});
+    }
     return all_reduce_of_two<T, Op, G>(group, team, link, place.next, place.position == 0)
         .run(input, output, count, finish_for{place.n_combined});
+  }
   const int n_pes = place.n;
   const int position = place.position;
   links_type ring(group, team);
