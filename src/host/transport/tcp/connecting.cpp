@@ -110,10 +110,21 @@ void stream_transport::hear_answer(stream& with) {
   with.now = stream::state::crossed;
 }
 
-/// Who is leaving takes no connection any more.
+/// Who is leaving takes no connection any more; what it has said before, goodbye perhaps, is on its
+/// way.
 void stream_transport::fail_to_connect(stream& with, const std::string& reason) {
-  if (!peers_[static_cast<std::size_t>(with.pe)].is_leaving) return lose(with.pe, reason);
   if (with.now == stream::state::lost) return;
+  const peer& other = peers_[static_cast<std::size_t>(with.pe)];
+  if (!other.is_leaving) {
+    const bool will_tell =
+        std::any_of(other.streams.begin(), other.streams.end(),
+                    [](const auto& each) { return each && each->now == stream::state::open; });
+    if (!will_tell || with.now == stream::state::refused) return lose(with.pe, reason);
+    give_up_socket(with);
+    with.now = stream::state::refused;
+    with.refusal = reason;
+    return;
+  }
   close(with);
   with.now = stream::state::left;
   note_leaving(with.pe);
@@ -136,6 +147,7 @@ void stream_transport::take(unique_fd socket, const hello& said) {
       // Of two that cross, the one from the lesser address is taken.
       if (name_of(address_) < theirs) return reply(answer::crossed);
       break;
+    case stream::state::refused:
     case stream::state::connecting:
     case stream::state::idle:
     case stream::state::crossed:
@@ -184,8 +196,10 @@ void stream_transport::look_at_the_time() {
   const auto is_late = [&](const stream& one) { return now - one.stuck_since > options_.timeout; };
   for (stream* each : unfinished_)
     if (is_late(*each))
-      late.emplace_back(each,
-                        fmt::format("it was not connected after {} s", options_.timeout.count()));
+      late.emplace_back(
+          each, each->now == stream::state::refused
+                    ? each->refusal
+                    : fmt::format("it was not connected after {} s", options_.timeout.count()));
   for (stream* each : unsent_)
     if (each->is_blocked && is_late(*each))
       late.emplace_back(each,
@@ -196,7 +210,8 @@ void stream_transport::look_at_the_time() {
 
 /// What waits for a connection is told of first: the end of a team, perhaps.
 void stream_transport::finish_connecting(deadline until) {
-  while (!unfinished_.empty() && !until.passed()) {
+  const auto may_come = [](const stream* one) { return one->now != stream::state::refused; };
+  while (std::any_of(unfinished_.begin(), unfinished_.end(), may_come) && !until.passed()) {
     std::array<epoll_event, 32> events;
     const int n = ::epoll_wait(poll_set_.get(), events.data(), static_cast<int>(events.size()), 1);
     for (int i = 0; i < n; ++i)

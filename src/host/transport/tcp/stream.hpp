@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <string>
 
 #include "host/transport/tcp/inbox.hpp"
 #include "host/transport/tcp/outbox.hpp"
@@ -20,8 +21,19 @@ namespace heddle::tcp {
 ///     |                            v             |
 ///     |                         crossed ---------+                   the peer's own is taken
 ///     +------------------------------------------+                   the peer was first
+///
+/// refused: the peer takes no connection any more, and a lane that is open will tell why.
 struct stream {
-  enum class state : std::uint8_t { idle, connecting, greeting, crossed, open, left, lost };
+  enum class state : std::uint8_t {
+    idle,
+    refused,
+    connecting,
+    greeting,
+    crossed,
+    open,
+    left,
+    lost
+  };
 
   stream(message_pool& pool, int pe, int lane) : pe(pe), lane(lane), out(pool) {}
 
@@ -41,6 +53,7 @@ struct stream {
   bool has_unsent = false;       ///< it is in the transport's list of those
   unsigned watched = 0;          ///< events that the poll set tells of its socket; 0: not in it
   bool is_blocked = false;       ///< the socket took nothing of what waits
+  std::string refusal;           ///< what came of connecting
   /// Since when it has been blocked, or connecting.
   std::chrono::steady_clock::time_point stuck_since{};
 };

@@ -23,8 +23,6 @@ constexpr std::size_t most_waiting = 128;
 /// has something.
 constexpr std::size_t few_streams = 2;
 constexpr unsigned looks_between = 64;
-/// Calls that take all that the kernel holds of a stream.
-constexpr int most_heard = 256;
 
 }  // namespace
 
@@ -303,11 +301,8 @@ bool stream_transport::look_at_all(listener& listener) {
       at_the_door = true;
     else if (with->now == stream::state::open || with->now == stream::state::left)
       any |= receive(*with, listener);
-    else {
-      if (events[static_cast<std::size_t>(i)].events & (EPOLLERR | EPOLLHUP))
-        hear_goodbye(with->pe, listener);
+    else
       go_on(*with);
-    }
   }
   if (at_the_door)
     any |= doorway_.look(
@@ -347,21 +342,18 @@ void stream_transport::drop(int pe) {
 
 void stream_transport::note_leaving(int pe) {
   peer& other = peers_[static_cast<std::size_t>(pe)];
+  if (!other.is_leaving) return;
+  for (auto& each : other.streams)
+    if (each && each->now == stream::state::refused) {
+      close(*each);
+      each->now = stream::state::left;
+    }
   // The peer may have taken a connection of which this side has not heard yet, and used it.
   const auto may_bring = [](const auto& each) {
     return each && each->now >= stream::state::connecting && each->now <= stream::state::open;
   };
-  if (!other.is_leaving || std::any_of(other.streams.begin(), other.streams.end(), may_bring))
-    return;
+  if (std::any_of(other.streams.begin(), other.streams.end(), may_bring)) return;
   if (!std::exchange(other.has_left, true)) endings_.push_back({pe, {}});
-}
-
-/// Before a connection to that peer is found to be refused: it may be leaving.
-void stream_transport::hear_goodbye(int pe, listener& listener) {
-  const peer& other = peers_[static_cast<std::size_t>(pe)];
-  for (const auto& each : other.streams)
-    for (int left = most_heard; each && each->now == stream::state::open && left > 0; --left)
-      if (other.is_leaving || !receive(*each, listener)) break;
 }
 
 bool stream_transport::tell_endings(listener& listener) {

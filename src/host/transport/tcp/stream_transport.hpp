@@ -93,7 +93,6 @@ class stream_transport final : public transport {
   void lose(int pe, const std::string& reason);
   /// Once nothing can come from a peer that is leaving, it has left.
   void note_leaving(int pe);
-  void hear_goodbye(int pe, listener& listener);
   bool tell_endings(listener& listener);
   [[nodiscard]] std::byte* exposed_place(const operation_header& header) const;
   /// An address as a key.
