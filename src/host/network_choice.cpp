@@ -97,6 +97,7 @@ libfabric_options libfabric_settings(const environment& settings, const bootstra
 
 tcp_options tcp_settings(const environment& settings, const bootstrap& bootstrap) {
   tcp_options options;
+  options.congestion = settings.tcp_congestion;
   options.lanes = settings.contexts;
   options.interfaces = settings.socket_ifname;
   options.one_host = all_on_one_host(bootstrap);

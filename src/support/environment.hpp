@@ -30,20 +30,21 @@ struct environment {
   bool multicast = false;    ///< HEDDLE_MULTICAST: use the NVLink switch's multicast
   int max_teams = 0;         ///< HEDDLE_MAX_TEAMS: teams alive at one time; auto by device
   bool gpudirect_disable = false;  ///< HEDDLE_GPUDIRECT_DISABLE: no card reaches GPU memory
-  std::string job_secret;     ///< HEDDLE_JOB_SECRET: shared by PEs that torchrun's variables start
-  int rendezvous_port = 0;    ///< HEDDLE_RENDEZVOUS_PORT: 0: MASTER_PORT + 1
-  std::string ib_hca;         ///< HEDDLE_IB_HCA: as NCCL_IB_HCA
-  int ib_gid_index = -1;      ///< HEDDLE_IB_GID_INDEX: -1 chooses
-  int ib_timeout = 0;         ///< HEDDLE_IB_TIMEOUT: exponent of the card's acknowledgement wait
-  int ib_retry_count = 0;     ///< HEDDLE_IB_RETRY_CNT
-  int ib_traffic_class = 0;   ///< HEDDLE_IB_TRAFFIC_CLASS
-  int ib_service_level = 0;   ///< HEDDLE_IB_SL
-  std::string socket_ifname;  ///< HEDDLE_SOCKET_IFNAME: as NCCL_SOCKET_IFNAME
-  std::string algo;           ///< HEDDLE_ALGO: "" or the name of an algorithm
-  std::string proto;          ///< HEDDLE_PROTO: "" or simple, ll, ll128
-  int channels = 0;           ///< HEDDLE_CHANNELS: blocks of a collective; 0 chooses
-  int block_threads = 0;      ///< HEDDLE_BLOCK_THREADS: threads per block; 0 chooses
-  int epoch_bits = 0;         ///< HEDDLE_EPOCH_BITS: flag width, 8 to 32 (8 tests the wrap)
+  std::string job_secret;      ///< HEDDLE_JOB_SECRET: shared by PEs that torchrun's variables start
+  int rendezvous_port = 0;     ///< HEDDLE_RENDEZVOUS_PORT: 0: MASTER_PORT + 1
+  std::string ib_hca;          ///< HEDDLE_IB_HCA: as NCCL_IB_HCA
+  int ib_gid_index = -1;       ///< HEDDLE_IB_GID_INDEX: -1 chooses
+  int ib_timeout = 0;          ///< HEDDLE_IB_TIMEOUT: exponent of the card's acknowledgement wait
+  int ib_retry_count = 0;      ///< HEDDLE_IB_RETRY_CNT
+  int ib_traffic_class = 0;    ///< HEDDLE_IB_TRAFFIC_CLASS
+  int ib_service_level = 0;    ///< HEDDLE_IB_SL
+  std::string socket_ifname;   ///< HEDDLE_SOCKET_IFNAME: as NCCL_SOCKET_IFNAME
+  std::string tcp_congestion;  ///< HEDDLE_TCP_CONGESTION: auto, system, or the kernel's name
+  std::string algo;            ///< HEDDLE_ALGO: "" or the name of an algorithm
+  std::string proto;           ///< HEDDLE_PROTO: "" or simple, ll, ll128
+  int channels = 0;            ///< HEDDLE_CHANNELS: blocks of a collective; 0 chooses
+  int block_threads = 0;       ///< HEDDLE_BLOCK_THREADS: threads per block; 0 chooses
+  int epoch_bits = 0;          ///< HEDDLE_EPOCH_BITS: flag width, 8 to 32 (8 tests the wrap)
   int spin = 0;  ///< HEDDLE_SPIN: polls before a wait yields; -1: agree_on_settings chooses
 
   /// Reads the process's variables. Throws heddle::error for a bad value, and for an unknown

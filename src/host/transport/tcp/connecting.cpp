@@ -14,6 +14,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "host/transport/tcp/congestion.hpp"
 #include "host/transport/tcp/stream_transport.hpp"
 #include "support/deadline.hpp"
 #include "support/log.hpp"
@@ -168,6 +169,7 @@ void stream_transport::take(unique_fd socket, const hello& said) {
 void stream_transport::open(stream& with) {
   std::erase(unfinished_, &with);
   with.now = stream::state::open;
+  choose_congestion_control(with.socket.get(), options_.congestion);
   open_.push_back(&with);
   watch(with, EPOLLIN);
   if (!with.out.empty()) note_unsent(with);

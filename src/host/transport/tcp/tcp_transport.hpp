@@ -14,8 +14,9 @@ namespace heddle {
 
 struct tcp_options {
   int lanes = 1;
-  std::string interfaces;  ///< HEDDLE_SOCKET_IFNAME
-  bool one_host = false;   ///< all PEs are on this host: loopback will do
+  std::string interfaces;           ///< HEDDLE_SOCKET_IFNAME
+  std::string congestion = "auto";  ///< HEDDLE_TCP_CONGESTION
+  bool one_host = false;            ///< all PEs are on this host: loopback will do
   /// How long a peer may take nothing before it counts as lost (HEDDLE_TIMEOUT).
   std::chrono::duration<double> timeout = std::chrono::minutes(5);
   /// What the PEs of a job know and strangers do not.
@@ -24,7 +25,8 @@ struct tcp_options {
 
 /// Plain sockets: where there is no card that does better. Throws HEDDLE_ERROR_NOT_SUPPORTED if the
 /// only interface is loopback and PEs are on several hosts, HEDDLE_ERROR_INVALID_ARGUMENT if
-/// `interfaces` matches none, HEDDLE_ERROR_SYSTEM if nobody may listen here.
+/// `interfaces` matches none or `congestion` cannot be chosen, HEDDLE_ERROR_SYSTEM if nobody may
+/// listen here.
 std::unique_ptr<transport> make_tcp_transport(const tcp_options& options);
 
 }  // namespace heddle

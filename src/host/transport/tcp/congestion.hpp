@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+namespace heddle::tcp {
+
+/// What the kernel does about congestion (HEDDLE_TCP_CONGESTION): "auto", "system", or its name for
+/// it.
+///
+/// auto: BBR is replaced by CUBIC or Reno between hosts that are near each other. It sends as fast
+/// as it has seen the network to be, keeps under way what that makes of the round trip, and stops
+/// every ten seconds to measure that. Of round trips of microseconds all of it is noise: large
+/// transfers take up to half as long again.
+
+/// Throws HEDDLE_ERROR_INVALID_ARGUMENT, with what there is, for a name that this process may not
+/// choose.
+void check_congestion_control(const std::string& wish);
+/// For a connected socket.
+void choose_congestion_control(int socket, const std::string& wish);
+
+}  // namespace heddle::tcp
