@@ -29,6 +29,8 @@ struct network {
   /// machine does not have the network.
   std::function<std::unique_ptr<transport>(std::chrono::duration<double> timeout)> make;
   conformance::loss loss = conformance::loss::told;
+  /// Messages are in order from the first one on, even if that crosses the peer's first.
+  bool orders_crossing_contacts = true;
 };
 
 /// Every network that the suite runs on, one ctest test each (CMakeLists.txt).
