@@ -207,6 +207,42 @@ TEST_CASE("all PEs connect to all on all lanes at once, and every message arrive
   }
 }
 
+TEST_CASE("an address that refuses is followed by the next, and all are told of in the end") {
+  tcp_pe here(0);
+  tcp_pe there(1);
+  // Somebody has listened there.
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const auto refusing = [&] {
+    const auto closed = listen_on({reinterpret_cast<const sockaddr*>(&any), sizeof any});
+    return local_address(closed.get());
+  }();
+  const auto real = there.network->address();
+  byte_reader in(real);
+  std::vector<socket_address> addresses{refusing};
+  SUBCASE("one that answers") {
+    for (int left = in.number<std::uint8_t>(); left > 0; --left)
+      addresses.push_back(socket_address::read(in));
+  }
+  SUBCASE("none that answers") { addresses.push_back(refusing); }
+  const bool answers = addresses.back().text() != refusing.text();
+  byte_writer known;
+  known.number(static_cast<std::uint8_t>(addresses.size()));
+  for (const auto& each : addresses) each.write(known);
+  here.network->set_addresses({here.network->address(), known.bytes()});
+  there.network->set_addresses({here.network->address(), real});
+  REQUIRE(here.post(1, 0, 50));
+  CHECK(drive_until({&here, &there},
+                    [&] { return there.n_messages == 1 || !here.failures.empty(); }));
+  CHECK(there.n_messages == (answers ? 1 : 0));
+  const auto refused = refusing.text() + ": Connection refused";
+  if (!answers)
+    CHECK(here.complaints().find(refused + "; " + refused) != std::string::npos);
+  else
+    CHECK(here.complaints() == "");
+}
+
 TEST_CASE("PEs that leave are heard to the end, and are no failures") {
   for (int round = 0; round < 20; ++round) {
     const std::uint64_t seed = std::random_device()();

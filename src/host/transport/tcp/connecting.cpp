@@ -51,13 +51,18 @@ void stream_transport::watch(stream& with, unsigned events) {
 }
 
 void stream_transport::connect(stream& to) {
-  const auto& theirs = peers_[static_cast<std::size_t>(to.pe)].addresses;
-  if (theirs.empty()) return lose(to.pe, "its address is none");
+  if (peers_[static_cast<std::size_t>(to.pe)].addresses.empty())
+    return lose(to.pe, "its address is none");
   to.now = stream::state::connecting;
   to.stuck_since = clock::now();
   unfinished_.push_back(&to);
-  std::string problems;
-  for (const auto& address : theirs) {
+  try_next_address(to);
+}
+
+void stream_transport::try_next_address(stream& to) {
+  const auto& theirs = peers_[static_cast<std::size_t>(to.pe)].addresses;
+  while (to.tried < theirs.size()) {
+    const auto& address = theirs[to.tried++];
     to.socket =
         unique_fd(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (to.socket) {
@@ -65,10 +70,16 @@ void stream_transport::connect(stream& to) {
       if (::connect(to.socket.get(), address.data(), address.size()) == 0 || errno == EINPROGRESS)
         return watch(to, EPOLLOUT);
     }
-    problems +=
-        fmt::format("{}{}: {}", problems.empty() ? "" : "; ", address.text(), text_of(errno));
+    note_refusal(to, errno);
   }
-  fail_to_connect(to, "connecting to " + problems);
+  fail_to_connect(to, "connecting to " + to.refusal);
+}
+
+/// By the address that was tried last.
+void stream_transport::note_refusal(stream& by, int error) {
+  const auto& theirs = peers_[static_cast<std::size_t>(by.pe)].addresses;
+  by.refusal += fmt::format("{}{}: {}", by.refusal.empty() ? "" : "; ", theirs[by.tried - 1].text(),
+                            text_of(error));
 }
 
 void stream_transport::go_on(stream& with) {
@@ -77,8 +88,10 @@ void stream_transport::go_on(stream& with) {
   int error = 0;
   socklen_t size = sizeof error;
   ::getsockopt(with.socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-  if (error != 0) return fail_to_connect(with, fmt::format("connecting: {}", text_of(error)));
-  greet(with);
+  if (error == 0) return greet(with);
+  note_refusal(with, error);
+  give_up_socket(with);
+  try_next_address(with);
 }
 
 void stream_transport::greet(stream& with) {

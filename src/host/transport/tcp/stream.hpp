@@ -53,7 +53,8 @@ struct stream {
   bool has_unsent = false;       ///< it is in the transport's list of those
   unsigned watched = 0;          ///< events that the poll set tells of its socket; 0: not in it
   bool is_blocked = false;       ///< the socket took nothing of what waits
-  std::string refusal;           ///< what came of connecting
+  std::size_t tried = 0;         ///< of the peer's addresses
+  std::string refusal;           ///< what came of those
   /// Since when it has been blocked, or connecting.
   std::chrono::steady_clock::time_point stuck_since{};
 };

@@ -100,6 +100,8 @@ class stream_transport final : public transport {
 
   // connecting.cpp
   void connect(stream& to);
+  void try_next_address(stream& to);
+  void note_refusal(stream& by, int error);
   /// The poll set has told of a connection that is not open yet.
   void go_on(stream& with);
   void greet(stream& with);
