@@ -24,6 +24,9 @@ namespace heddle::tcp {
 
 namespace {
 
+/// Within it, something more comes from a peer that has refused a lane because it is leaving.
+constexpr std::chrono::seconds goodbye_time(5);
+
 std::string text_of(int error) { return std::generic_category().message(error); }
 
 /// What is sent leaves at once. A peer that does not answer is an error of the socket in the end,
@@ -80,6 +83,7 @@ void stream_transport::note_refusal(stream& by, int error) {
   const auto& theirs = peers_[static_cast<std::size_t>(by.pe)].addresses;
   by.refusal += fmt::format("{}{}: {}", by.refusal.empty() ? "" : "; ", theirs[by.tried - 1].text(),
                             text_of(error));
+  by.was_refused |= error == ECONNREFUSED || error == ECONNRESET;
 }
 
 void stream_transport::go_on(stream& with) {
@@ -112,6 +116,7 @@ void stream_transport::hear_answer(stream& with) {
   answer said{};
   const auto heard = ::recv(with.socket.get(), &said, sizeof said, MSG_DONTWAIT | MSG_PEEK);
   if (heard < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  with.was_refused |= heard == 0 || (heard < 0 && errno == ECONNRESET);
   if (heard <= 0)
     return fail_to_connect(
         with, heard == 0 ? "it has closed a new connection: it has ended, or is of another job"
@@ -131,11 +136,13 @@ void stream_transport::fail_to_connect(stream& with, const std::string& reason) 
   const peer& other = peers_[static_cast<std::size_t>(with.pe)];
   if (!other.is_leaving) {
     const bool will_tell =
+        with.was_refused &&
         std::any_of(other.streams.begin(), other.streams.end(),
-                    [](const auto& each) { return each && each->now == stream::state::open; });
+                    [&](const auto& each) { return each.get() != &with && may_bring(each); });
     if (!will_tell || with.now == stream::state::refused) return lose(with.pe, reason);
     give_up_socket(with);
     with.now = stream::state::refused;
+    with.stuck_since = clock::now();
     with.refusal = reason;
     return;
   }
@@ -208,7 +215,10 @@ void stream_transport::look_at_the_time() {
   if (unfinished_.empty() && unsent_.empty()) return;
   const auto now = clock::now();
   std::vector<std::pair<stream*, std::string>> late;
-  const auto is_late = [&](const stream& one) { return now - one.stuck_since > options_.timeout; };
+  const auto is_late = [&](const stream& one) {
+    const auto time = now - one.stuck_since;
+    return time > options_.timeout || (one.now == stream::state::refused && time > goodbye_time);
+  };
   for (stream* each : unfinished_)
     if (is_late(*each))
       late.emplace_back(

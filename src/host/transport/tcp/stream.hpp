@@ -54,6 +54,7 @@ struct stream {
   unsigned watched = 0;          ///< events that the poll set tells of its socket; 0: not in it
   bool is_blocked = false;       ///< the socket took nothing of what waits
   std::size_t tried = 0;         ///< of the peer's addresses
+  bool was_refused = false;      ///< by the peer itself
   std::string refusal;           ///< what came of those
   /// Since when it has been blocked, or connecting.
   std::chrono::steady_clock::time_point stuck_since{};

@@ -270,6 +270,9 @@ bool stream_transport::receive(stream& from, listener& listener) {
     case inbox::outcome::nothing:
       return false;
     case inbox::outcome::something:
+      for (stream* each : unfinished_)
+        if (each->pe == from.pe && each->now == stream::state::refused)
+          each->stuck_since = clock::now();
       return true;
     case inbox::outcome::malformed:
       lose(from.pe, fmt::format("it has sent {}", from.in.complaint()));
@@ -349,9 +352,6 @@ void stream_transport::note_leaving(int pe) {
       each->now = stream::state::left;
     }
   // The peer may have taken a connection of which this side has not heard yet, and used it.
-  const auto may_bring = [](const auto& each) {
-    return each && each->now >= stream::state::connecting && each->now <= stream::state::open;
-  };
   if (std::any_of(other.streams.begin(), other.streams.end(), may_bring)) return;
   if (!std::exchange(other.has_left, true)) endings_.push_back({pe, {}});
 }

@@ -91,6 +91,9 @@ class stream_transport final : public transport {
   bool receive(stream& from, listener& listener);
   bool look_at_all(listener& listener);
   void lose(int pe, const std::string& reason);
+  [[nodiscard]] static bool may_bring(const std::unique_ptr<stream>& one) {
+    return one && one->now >= stream::state::connecting && one->now <= stream::state::open;
+  }
   /// Once nothing can come from a peer that is leaving, it has left.
   void note_leaving(int pe);
   bool tell_endings(listener& listener);
