@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/near_device.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -35,14 +37,28 @@ cpu_set_t set_of(const std::string& list) {
   return set;
 }
 
+/// As set_of reads it.
+std::string list_of(const cpu_set_t& set) {
+  std::string list;
+  for (std::size_t first = 0; first < CPU_SETSIZE; ++first) {
+    if (!CPU_ISSET(first, &set)) continue;
+    std::size_t last = first;
+    while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, &set)) ++last;
+    list += fmt::format("{}{}", list.empty() ? "" : ",", first);
+    if (last > first) list += fmt::format("-{}", last);
+    first = last;
+  }
+  return list;
+}
+
 }  // namespace
 
 near_device::near_device(const std::string& folder) {
   if (folder.empty() || ::sched_getaffinity(0, sizeof before_, &before_) != 0) return;
-  const auto list = local_processors(folder);
-  cpu_set_t set = set_of(list);
+  cpu_set_t set = set_of(local_processors(folder));
   CPU_AND(&set, &set, &before_);
-  if (CPU_COUNT(&set) > 0 && ::sched_setaffinity(0, sizeof set, &set) == 0) processors_ = list;
+  if (CPU_COUNT(&set) > 0 && ::sched_setaffinity(0, sizeof set, &set) == 0)
+    processors_ = list_of(set);
 }
 
 near_device::~near_device() {

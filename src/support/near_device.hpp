@@ -20,7 +20,7 @@ class near_device {
   near_device(const near_device&) = delete;
   near_device& operator=(const near_device&) = delete;
 
-  /// The processors, as "0-15,32"; empty: not known.
+  /// Those that it stays on, as "0-15,32"; empty: as before, since the nearest are not known.
   [[nodiscard]] const std::string& processors() const { return processors_; }
 
  private:
