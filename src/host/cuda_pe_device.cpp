@@ -92,6 +92,7 @@ class cuda_pe_device final : public pe_device, gpu_memory {
 
  private:
   [[nodiscard]] int ordinal() const override { return gpu_->ordinal(); }
+  [[nodiscard]] bool has_dmabufs() const override { return cards_.has_dmabufs(); }
   [[nodiscard]] unique_fd share_with_cards(void* start, std::size_t size) const override {
     return cards_.share(start, size);
   }

@@ -173,11 +173,11 @@ heddle_status_t heddle_info_json(heddle_runtime_t runtime, char** json) {
                     {"n_pes", runtime->n_pes()},
                     {"multicast_bytes", memory.multicast_size()},
                     {"why_no_multicast", memory.why_no_multicast()}};
-      if (const auto* network = runtime->network()) {
+      if (auto* network = runtime->network()) {
         all["job"]["network"] = network->about().name;
         all["job"]["proxy_processors"] =
             network->processors().empty() ? "any" : network->processors();
-        all["job"]["cards_reach_gpu"] = network->about().reaches_gpu;
+        all["job"]["cards_reach_gpu"] = network->reaches_gpu();
       }
       all["peers"] = peers(*runtime);
     }

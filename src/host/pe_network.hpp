@@ -77,6 +77,8 @@ class pe_network {
   /// The PEs whose acknowledgement a quiet lacks.
   [[nodiscard]] std::vector<int> awaited() { return proxy_->awaited(); }
   [[nodiscard]] const transport::traits& about() const { return proxy_->about(); }
+  /// Whether cards read and write this PE's GPU memory themselves.
+  [[nodiscard]] bool reaches_gpu() { return proxy_->reaches_gpu(); }
   /// Those that the proxy's thread runs on, nearest to its card: "0-15"; empty: any.
   [[nodiscard]] const std::string& processors() const { return processors_; }
   /// Whether the PEs of each host of the job map each other.

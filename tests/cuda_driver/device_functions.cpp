@@ -79,6 +79,8 @@ CUresult device_get_attribute(int* value, CUdevice_attribute attribute, CUdevice
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED:
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED:
       return *value = now->layout.shares_with_cards ? 1 : 0, CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED:
+      return *value = now->layout.exports_dmabufs ? 1 : 0, CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING:
       return *value = now->layout.orders_card_writes
                           ? CU_GPU_DIRECT_RDMA_WRITES_ORDERING_ALL_DEVICES

@@ -36,6 +36,7 @@ struct machine {
   std::set<std::pair<int, int>> apart = {};  ///< pairs (from, to) of devices without peer access
   bool fabric_handles = false;               ///< its devices have them
   bool shares_with_cards = true;             ///< GPUDirect RDMA
+  bool exports_dmabufs = true;
   bool orders_card_writes = true;
   bool flushes_card_writes = true;
   bool imex_channel = true;      ///< which a process needs to make and take them

@@ -221,6 +221,7 @@ TEST_CASE("a device's memory goes to network cards as a dmabuf") {
   REQUIRE(driver.mem_address_reserve(&start, size, 0, 0, 0) == CUDA_SUCCESS);
   REQUIRE(driver.mem_map(start, size, 0, handle, 0) == CUDA_SUCCESS);
   const gpu::card_access access(gpu);
+  CHECK(access.has_dmabufs());
   auto* memory = reinterpret_cast<std::byte*>(start);
   CHECK(access.share(memory, size));
   CHECK(access.share(memory + 4096, 4096));

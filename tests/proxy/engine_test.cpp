@@ -316,6 +316,79 @@ TEST_CASE("what a network writes to a device is flushed before a record tells of
   CHECK(f.producer.replies.size() == 2);
 }
 
+namespace {
+
+record_header piece_at(std::uint64_t asked, std::uint64_t offset, std::uint64_t size) {
+  record_header piece{};
+  piece.kind = record_kind::piece;
+  piece.field[0] = asked;
+  piece.field[1] = offset;
+  piece.field[2] = size;
+  return piece;
+}
+
+}  // namespace
+
+TEST_CASE("a put that the network can write in part is replied to when that part is done") {
+  const counted_memory device;
+  fixture f({.name = {}, .completion_is_delivery = true, .reaches_gpu = true}, &device);
+  std::vector<std::byte> heap(200'000);
+  f.engine.add_memory(0, 4096, heap.data(), heap.size());
+  f.engine.expose(0, 4096, heap.data(), heap.size());
+  auto put = f.command_to(1, command_kind::put);
+  put.what.local = reinterpret_cast<std::uint64_t>(heap.data());
+  put.what.remote = 4096;
+  put.what.bytes = 100'000;
+  const std::vector<std::byte> key(8);
+  CHECK_FALSE(f.engine.carry_out(put));
+  f.progress();
+  f.network.arrives(frame_maker(job, 1, 1).add(piece_at(4096, 4096, 50'000), key).bytes());
+  f.progress();
+  CHECK_FALSE(f.engine.carry_out(put));
+  REQUIRE(f.network.writes.size() == 1);
+  auto none = piece_at(54'096, 0, 0);
+  none.op = static_cast<std::uint8_t>(no_piece::in_region);
+  f.progress();
+  f.network.arrives(frame_maker(job, 1, 2).add(none).bytes());
+  f.progress();
+  CHECK(f.engine.carry_out(put));
+  CHECK(f.sent(1, record_kind::put) >= 50'000 / 4096);
+  CHECK(f.producer.replies.empty());
+  f.network.completes(f.network.writes[0]);
+  f.progress();
+  CHECK(f.producer.replies.size() == 1);
+}
+
+TEST_CASE("quiet after writes to a device's memory waits until the peer has flushed them") {
+  const counted_memory device;
+  fixture f({.name = {}, .completion_is_delivery = true, .reaches_gpu = true}, &device);
+  auto put = f.command_to(1, command_kind::put);
+  put.what.local = reinterpret_cast<std::uint64_t>(f.heap.data() + f.guard);
+  put.what.bytes = 4000;
+  CHECK_FALSE(f.engine.carry_out(put));
+  f.progress();
+  f.network.arrives(
+      frame_maker(job, 1, 1).add(piece_at(0, 0, 4096), std::vector<std::byte>(8)).bytes());
+  f.progress();
+  CHECK(f.engine.carry_out(put));
+  REQUIRE(f.network.writes.size() == 1);
+  f.network.completes(f.network.writes[0]);
+  f.progress();
+  CHECK(f.producer.replies.size() == 1);
+  auto quiet = f.command_to(-1, command_kind::quiet);
+  CHECK_FALSE(f.engine.carry_out(quiet));
+  f.progress();
+  CHECK_FALSE(f.engine.carry_out(quiet));
+  REQUIRE(f.network.sent.back().header().wants_acknowledgement == 1);
+  auto answer = frame_maker(job, 1, 0);
+  answer.header().has_records = 0;
+  answer.header().acknowledged = f.network.sent.back().header().sequence;
+  f.network.arrives(answer.bytes());
+  f.progress();
+  CHECK(f.engine.carry_out(quiet));
+  CHECK(f.producer.replies.size() == 2);
+}
+
 TEST_CASE("memory of a device that its card is not let at after all is reached by records") {
   const counted_memory device;
   fixture f({.name = {}, .reaches_gpu = true}, &device, true);

@@ -104,6 +104,7 @@ TEST_CASE("where no port can be used, each says why") {
 TEST_CASE("a card that takes no GPU memory is not said to reach it") {
   class no_memory final : public gpu_memory {
     [[nodiscard]] int ordinal() const override { return 0; }
+    [[nodiscard]] bool has_dmabufs() const override { return true; }
     [[nodiscard]] unique_fd share_with_cards(void*, std::size_t) const override { return {}; }
   };
   const no_memory gpu;

@@ -19,6 +19,9 @@ class card_access {
   /// Why they do not; empty if they do.
   [[nodiscard]] const std::string& why_not() const { return why_not_; }
   [[nodiscard]] int ordinal() const { return gpu_->ordinal(); }
+  [[nodiscard]] bool has_dmabufs() const {
+    return gpu_->attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED) != 0;
+  }
   /// A dmabuf of mapped memory; start and size are multiples of pages. Throws HEDDLE_ERROR_SYSTEM.
   [[nodiscard]] unique_fd share(void* start, std::size_t size) const;
   /// What cards have written, and told this processor of, is seen by kernels from now on, on every

@@ -24,8 +24,9 @@ command_engine::command_engine(const options& options, transport& network,
       peers_(static_cast<std::size_t>(options.n_pes)),
       reached_(network),
       staging_(network),
-      dirty_(static_cast<std::size_t>(options.lanes)),
-      unreached_regions_(options.device && !about_.reaches_gpu ? 1 : 0) {}
+      dirty_(static_cast<std::size_t>(options.lanes)) {
+  if (options.device && !about_.reaches_gpu) reached_.hide(0);
+}
 
 command_engine::~command_engine() = default;
 
@@ -35,7 +36,6 @@ void command_engine::add_memory(int region, std::uint64_t offset, std::byte* sta
 }
 
 void command_engine::expose(int region, std::uint64_t offset, std::byte* start, std::size_t size) {
-  if (unreached_regions_ >> region & 1) return;
   try {
     reached_.offer(region, offset, start, size);
   } catch (const error& refused) {
@@ -45,8 +45,8 @@ void command_engine::expose(int region, std::uint64_t offset, std::byte* start, 
 }
 
 void command_engine::give_up_region(int region, const std::string& why) {
-  if (unreached_regions_ >> region & 1) return;
-  unreached_regions_ |= 1u << region;
+  if (reached_.is_hidden(region)) return;
+  reached_.hide(region);
   log::warn(log::subsystem::transport, "the proxy copies to and from the GPU's memory, since {}",
             why);
 }
@@ -292,8 +292,7 @@ bool command_engine::put_in_records(active_command& command) {
     }
     command.done += now;
   } while (command.done < what.bytes);
-  reply(command);
-  return true;
+  return all_posted(command);  // some of it may have been written before
 }
 
 bool command_engine::put_by_writes(active_command& command) {
@@ -336,6 +335,7 @@ bool command_engine::put_by_writes(active_command& command) {
     if (wants_reply) ++operations_.find(command.operation)->parts;
     if (tracks_writes_) (void)state.writes.post();
     ++state.writes_sent;
+    if (!memory_.on_host(region_of(what.remote))) state.device_writes = state.writes_sent;
     command.done += side.bytes;
   }
   if ((what.flags & command::has_signal) && !send_signal(command)) return false;
@@ -541,6 +541,7 @@ bool command_engine::fence(const active_command& command) {
 bool command_engine::is_quiet(int pe, int lane_index, lane_state& state) {
   if (peers_[static_cast<std::size_t>(pe)]->is_lost) return true;
   const bool carried_out = state.heeded_frame <= state.frames_acknowledged &&
+                           state.device_writes <= state.writes_acknowledged &&
                            (tracks_writes_ || state.heeded_writes <= state.writes_acknowledged);
   if (!carried_out && peers_[static_cast<std::size_t>(pe)]->has_left) miss(pe);
   if (!carried_out) ask_for_acknowledgement(pe, lane_index);

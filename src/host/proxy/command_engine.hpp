@@ -88,6 +88,8 @@ class command_engine final : transport::listener {
   void drop_peer(int pe);
   /// What this PE's proxy knows of `pe`: for messages.
   [[nodiscard]] std::string describe(int pe) const;
+  /// Whether cards read and write the heap in this PE's GPU.
+  [[nodiscard]] bool reaches_gpu() const { return options_.device && !reached_.is_hidden(0); }
   /// The PEs whose acknowledgement a quiet lacks, in order.
   [[nodiscard]] std::vector<int> awaited() const;
 
@@ -268,8 +270,7 @@ class command_engine final : transport::listener {
   std::deque<lane_name> late_acks_;
   bool happened_ = false;
   bool all_are_lost_ = false;
-  unsigned unreached_regions_ = 0;  ///< of this PE, as bits
-  bool was_warned_ = false;         ///< of strangers
+  bool was_warned_ = false;  ///< of strangers
 };
 
 }  // namespace heddle

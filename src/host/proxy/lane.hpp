@@ -76,6 +76,7 @@ struct lane_state {
         writes_sent(first),
         writes_flushed(first),
         writes_acknowledged(first),
+        device_writes(first),
         frames_handled(first),
         frames_told(first),
         arrived(first) {}
@@ -98,7 +99,9 @@ struct lane_state {
   std::uint64_t fence_writes = 0;
   std::uint64_t heeded_frame = 0;   ///< the last with a record that quiet waits for
   std::uint64_t heeded_writes = 0;  ///< the lane's, up to the last that quiet waits for
-  bool is_dirty = false;            ///< in its context's list: something quiet waits for
+  /// All, up to the last to a device's memory, which the peer must flush.
+  std::uint64_t device_writes;
+  bool is_dirty = false;  ///< in its context's list: something quiet waits for
 
   // As receiver.
   std::uint32_t frames_handled;

@@ -27,7 +27,7 @@ void network_memory::offer(int region, std::uint64_t offset, std::byte* start, s
   const range all{region, offset, start, size};
   ranges_[place_at(region, offset)] = all;
   by_address_[start] = all;
-  if (!network_.about().pins_memory) show(all, 0, size);
+  if (!network_.about().pins_memory && !is_hidden(region)) show(all, 0, size);
 }
 
 std::size_t network_memory::withdraw(int region, std::uint64_t offset) {
@@ -51,7 +51,7 @@ void network_memory::show(const range& around, std::uint64_t first, std::size_t 
 }
 
 const network_memory::piece* network_memory::find_in(const range& around, std::uint64_t within) {
-  if (within >= around.size) return nullptr;
+  if (within >= around.size || is_hidden(around.region)) return nullptr;
   const auto known = last_not_after(pieces_, place_at(around.region, around.offset + within));
   if (known != pieces_.end() && known->second.region == around.region &&
       around.offset + within - known->second.offset < known->second.size)

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <heddle/device/command_queue.hpp>
+#include <heddle/device/proxy_ref.hpp>
 #include <map>
 
 #include "host/transport/transport.hpp"
@@ -31,11 +32,16 @@ class network_memory {
   explicit network_memory(transport& network) : network_(network) {}
 
   void offer(int region, std::uint64_t offset, std::byte* start, std::size_t size);
+  /// Nothing of that region is shown any more: it cannot be.
+  void hide(int region) { hidden_ |= 1u << region; }
+  [[nodiscard]] bool is_hidden(int region) const {
+    return region >= proxy_ref::max_regions || (hidden_ >> region & 1) != 0;
+  }
   /// Ends that for the range that begins there; its size, 0 if there was none.
   std::size_t withdraw(int region, std::uint64_t offset);
 
-  /// The piece with that place in it; null if it is in no range. Throws what the transport does if
-  /// it cannot be shown (HEDDLE_ERROR_OUT_OF_MEMORY or SYSTEM).
+  /// The piece with that place in it; null if it is in no range, or hidden. Throws what the
+  /// transport does if it cannot be shown (HEDDLE_ERROR_OUT_OF_MEMORY or SYSTEM).
   const piece* find(symmetric_place place);
   /// The piece with that address in it; null if it is in no range, or cannot be shown.
   const piece* find_local(const void* address);
@@ -52,6 +58,7 @@ class network_memory {
 
   transport& network_;
   bool was_refused_ = false;
+  unsigned hidden_ = 0;                      ///< regions, as bits
   std::map<symmetric_place, range> ranges_;  ///< by their first place
   std::map<const std::byte*, range> by_address_;
   std::map<symmetric_place, piece> pieces_;

@@ -173,6 +173,11 @@ std::vector<int> proxy::awaited() {
   return engine_.awaited();
 }
 
+bool proxy::reaches_gpu() {
+  std::lock_guard lock(driving_);
+  return engine_.reaches_gpu();
+}
+
 std::string proxy::describe(int pe) {
   std::lock_guard lock(driving_);
   return engine_.describe(pe);

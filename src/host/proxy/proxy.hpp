@@ -64,6 +64,7 @@ class proxy {
   void drop_peer(int pe);
   [[nodiscard]] std::string describe(int pe);
   [[nodiscard]] std::vector<int> awaited();
+  [[nodiscard]] bool reaches_gpu();
   /// Reads words of 8 bytes of a peer's memory, whatever has become of its teams: for reports.
   /// False if it has not answered in time.
   [[nodiscard]] bool peek(int pe, symmetric_place from, std::span<std::uint64_t> to,

@@ -265,6 +265,8 @@ void command_engine::take_gathered(int from, const record_header& header,
 
 void command_engine::tell_piece(int from, int lane_index, const record_header& header) {
   const auto place = header.field[0];
+  if (region_of(place) >= proxy_ref::max_regions)
+    return complain(from, fmt::format("a question for region {}", region_of(place)));
   record_header answer{};
   answer.kind = record_kind::piece;
   answer.field[0] = place;
@@ -280,7 +282,7 @@ void command_engine::tell_piece(int from, int lane_index, const record_header& h
     if (memory_.on_host(region_of(place))) return on_failure_(from, refused.what());
     give_up_region(region_of(place), refused.what());
   }
-  if (unreached_regions_ >> region_of(place) & 1)
+  if (reached_.is_hidden(region_of(place)))
     answer.op = static_cast<std::uint8_t>(no_piece::in_region);
   answer.data_bytes = static_cast<std::uint32_t>(key.size());
   append_or_keep(from, lane_index, answer, key);

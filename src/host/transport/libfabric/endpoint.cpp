@@ -12,7 +12,14 @@
 
 namespace heddle::libfabric {
 
-endpoint::endpoint(const library& functions, const fi_info& chosen)
+namespace {
+
+/// FI_OPT_CUDA_API_PERMITTED, which headers have since 1.18.
+constexpr int cuda_api_permitted = 10;
+
+}  // namespace
+
+endpoint::endpoint(const library& functions, const fi_info& chosen, bool for_gpu)
     : functions_(functions), info_(functions.dupinfo(&chosen), functions.freeinfo) {
   check(info_ ? 0 : -FI_ENOMEM, "fi_dupinfo");
   fid_fabric* fabric = nullptr;
@@ -37,6 +44,10 @@ endpoint::endpoint(const library& functions, const fi_info& chosen)
   check(::fi_ep_bind(opened, &completions_->fid, FI_TRANSMIT | FI_SELECTIVE_COMPLETION),
         "fi_ep_bind (transmit)");
   check(::fi_ep_bind(opened, &completions_->fid, FI_RECV), "fi_ep_bind (receive)");
+  const bool permitted = false;
+  reaches_gpu_ = for_gpu && (info_->caps & FI_HMEM) != 0 &&
+                 ::fi_setopt(&opened->fid, FI_OPT_ENDPOINT, cuda_api_permitted, &permitted,
+                             sizeof permitted) == 0;
   check(::fi_enable(opened), "fi_enable");
 }
 

@@ -28,9 +28,13 @@ using owned = std::unique_ptr<Object, fid_closer>;
 class endpoint {
  public:
   /// Throws HEDDLE_ERROR_SYSTEM with the call that failed.
-  endpoint(const library& functions, const fi_info& chosen);
+  /// `for_gpu`: the provider is to move a GPU's memory without calls of CUDA, which would wait for
+  /// a kernel that waits for the provider.
+  endpoint(const library& functions, const fi_info& chosen, bool for_gpu);
 
   [[nodiscard]] const library& functions() const { return functions_; }
+  /// Whether it does that.
+  [[nodiscard]] bool reaches_gpu() const { return reaches_gpu_; }
   [[nodiscard]] const fi_info& info() const { return *info_; }
   [[nodiscard]] fid_domain* domain() const { return domain_.get(); }
   [[nodiscard]] fid_av* addresses() const { return addresses_.get(); }
@@ -54,6 +58,7 @@ class endpoint {
   owned<fid_av> addresses_;
   owned<fid_cq> completions_;
   owned<fid_ep> endpoint_;
+  bool reaches_gpu_ = false;
   /// What the queue's descriptor tells, once each: one may stay readable after a completion.
   unique_fd events_;
 };

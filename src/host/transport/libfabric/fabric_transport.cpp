@@ -29,8 +29,9 @@ std::string card_of(const fi_info& info, const std::string& interface) {
                      at.device_id, at.function_id);
 }
 
-transport::traits traits_of(const fi_info& info, const std::string& interface,
-                            transport::message_order order, bool wants_gpu) {
+transport::traits traits_of(const endpoint& endpoint, const std::string& interface,
+                            transport::message_order order) {
+  const auto& info = endpoint.info();
   transport::traits traits;
   traits.name = fmt::format("libfabric {} ({})", info.fabric_attr->prov_name, interface);
   traits.card = card_of(info, interface);
@@ -38,7 +39,7 @@ transport::traits traits_of(const fi_info& info, const std::string& interface,
   traits.completion_is_delivery = order == transport::message_order::after_completions;
   traits.needs_registered_local = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
   traits.pins_memory = (info.domain_attr->mr_mode & FI_MR_ALLOCATED) != 0;
-  traits.reaches_gpu = wants_gpu && (info.caps & FI_HMEM) != 0;
+  traits.reaches_gpu = endpoint.reaches_gpu();
   traits.has_atomics = has_sound_atomics(info);
   traits.most_message_bytes = std::min(message_bytes, info.ep_attr->max_msg_size);
   traits.most_transfer_bytes = std::min(std::size_t{1} << 30, info.ep_attr->max_msg_size);
@@ -58,8 +59,8 @@ bool has_word_atomics(fid_ep* endpoint) {
 fabric_transport::fabric_transport(const library& functions, const fi_info& chosen,
                                    const std::string& interface, message_order order,
                                    std::chrono::duration<double> timeout, const gpu_memory* gpu)
-    : endpoint_(functions, chosen),
-      traits_(traits_of(endpoint_.info(), interface, order, gpu != nullptr)),
+    : endpoint_(functions, chosen, gpu != nullptr),
+      traits_(traits_of(endpoint_, interface, order)),
       memory_(endpoint_, traits_.reaches_gpu ? gpu : nullptr),
       timeout_(timeout),
       inject_size_(endpoint_.info().tx_attr->inject_size),

@@ -81,6 +81,7 @@ transport::bytes local_memory::expose(int region, std::uint64_t offset, void* st
                           region == 0 ? gpu_ : nullptr);
   const remote_key key{registered.key(),
                        keeps_addresses_ ? reinterpret_cast<std::uint64_t>(start) : 0};
+  if (region == 0) gpu_base_ = static_cast<const std::byte*>(start) - offset;
   exposed_[{region, offset}] = {static_cast<std::byte*>(start), std::move(registered)};
   return write_key(key);
 }
@@ -99,11 +100,12 @@ void local_memory::forget_local(void* start) noexcept {
 }
 
 bool local_memory::is_on_gpu(const void* start) const {
-  if (!gpu_) return false;
-  return std::any_of(exposed_.begin(), exposed_.end(), [&](const auto& each) {
-    const auto& [place, piece] = each;
-    return place.first == 0 && start >= piece.start && start < piece.registered.end();
-  });
+  if (!gpu_ || start < gpu_base_) return false;
+  // All pieces of a region lie at their offsets from one address.
+  const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(start) - gpu_base_);
+  auto after = exposed_.upper_bound({0, offset});
+  return after != exposed_.begin() && (--after)->first.first == 0 &&
+         start < after->second.registered.end();
 }
 
 void* local_memory::find_descriptor(const void* start, std::size_t size) const {

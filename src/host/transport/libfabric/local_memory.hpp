@@ -64,6 +64,7 @@ class local_memory {
 
   const endpoint& endpoint_;
   const gpu_memory* gpu_;
+  const std::byte* gpu_base_ = nullptr;  ///< of region 0
   bool needs_registered_local_;
   bool keeps_addresses_;
   struct exposed_piece {

@@ -42,7 +42,6 @@ search look() {
   find(table.alloc_pd, "ibv_alloc_pd");
   find(table.dealloc_pd, "ibv_dealloc_pd");
   find(table.reg_mr, "ibv_reg_mr");
-  find(table.reg_dmabuf_mr, "ibv_reg_dmabuf_mr");
   find(table.dereg_mr, "ibv_dereg_mr");
   find(table.create_comp_channel, "ibv_create_comp_channel");
   find(table.destroy_comp_channel, "ibv_destroy_comp_channel");
@@ -61,6 +60,9 @@ search look() {
   find(table.ack_async_event, "ibv_ack_async_event");
   find(table.wc_status_str, "ibv_wc_status_str");
   find(table.event_type_str, "ibv_event_type_str");
+  // Since rdma-core 34; without it there are no dmabufs.
+  table.reg_dmabuf_mr =
+      reinterpret_cast<decltype(table.reg_dmabuf_mr)>(::dlsym(handle, "ibv_reg_dmabuf_mr"));
   if (result.why_not.empty()) result.found = table;
   return result;
 }

@@ -24,7 +24,7 @@ struct library {
   decltype(&::ibv_alloc_pd) alloc_pd = nullptr;
   decltype(&::ibv_dealloc_pd) dealloc_pd = nullptr;
   decltype(&::ibv_reg_mr) reg_mr = nullptr;
-  decltype(&::ibv_reg_dmabuf_mr) reg_dmabuf_mr = nullptr;
+  decltype(&::ibv_reg_dmabuf_mr) reg_dmabuf_mr = nullptr;  ///< null where it is not there
   decltype(&::ibv_dereg_mr) dereg_mr = nullptr;
   decltype(&::ibv_create_comp_channel) create_comp_channel = nullptr;
   decltype(&::ibv_destroy_comp_channel) destroy_comp_channel = nullptr;

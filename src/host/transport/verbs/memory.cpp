@@ -16,7 +16,7 @@ local_memory::piece local_memory::register_piece(void* start, std::size_t size, 
   result.is_on_gpu = gpu != nullptr;
   for (std::size_t rail = 0; rail < domains_.size(); ++rail) {
     result.registrations.push_back(
-        gpu ? register_gpu_memory(domains_[rail], *gpu, start, size, access)
+        gpu ? register_gpu_memory(domains_[rail], ways_[rail], *gpu, start, size, access)
             : register_memory(domains_[rail], start, size, access));
     result.local_keys[rail] = result.registrations.back()->lkey;
   }

@@ -23,9 +23,13 @@ using rail_keys = std::array<std::uint32_t, peer_address::most_rails>;
 /// operation. Every piece is registered with every rail.
 class local_memory {
  public:
-  /// `gpu`: of region 0; null if that is the host's.
-  local_memory(std::vector<ibv_pd*> domains, bool has_atomics, const gpu_memory* gpu)
-      : domains_(std::move(domains)), has_atomics_(has_atomics), gpu_(gpu) {}
+  /// `gpu`: of region 0; null if that is the host's. `ways`: to it, by domain.
+  local_memory(std::vector<ibv_pd*> domains, bool has_atomics, const gpu_memory* gpu,
+               std::vector<gpu_way> ways)
+      : domains_(std::move(domains)),
+        has_atomics_(has_atomics),
+        gpu_(gpu),
+        ways_(std::move(ways)) {}
 
   /// Returns what remote_memory::add of a peer takes.
   transport::bytes expose(int region, std::uint64_t offset, void* start, std::size_t size);
@@ -56,6 +60,7 @@ class local_memory {
   std::vector<ibv_pd*> domains_;
   bool has_atomics_;
   const gpu_memory* gpu_;
+  std::vector<gpu_way> ways_;
   std::multimap<const std::byte*, piece> pieces_;  ///< by start
   std::map<std::pair<int, std::uint64_t>, std::multimap<const std::byte*, piece>::iterator>
       exposed_;

@@ -54,15 +54,18 @@ rc_transport::rc_transport(verbs_options options, const std::vector<rdma_port>& 
   }
   traits_.name += ")";
   traits_.reaches_gpu = options_.gpu != nullptr;
+  std::vector<gpu_way> ways;
   for (auto* domain : domains) {
     if (!traits_.reaches_gpu) break;
-    const auto why_not = why_no_gpu_memory(domain);
-    traits_.reaches_gpu = why_not.empty();
-    if (!why_not.empty())
-      log::info(log::subsystem::transport, "the proxy copies GPU memory: {}", why_not);
+    std::string why_none;
+    ways.push_back(way_to_gpu(domain, *options_.gpu, why_none));
+    traits_.reaches_gpu = ways.back() != gpu_way::none;
+    if (!traits_.reaches_gpu)
+      log::info(log::subsystem::transport, "the proxy copies GPU memory: {}", why_none);
   }
-  memory_ = std::make_unique<local_memory>(std::move(domains), traits_.has_atomics,
-                                           traits_.reaches_gpu ? options_.gpu : nullptr);
+  memory_ =
+      std::make_unique<local_memory>(std::move(domains), traits_.has_atomics,
+                                     traits_.reaches_gpu ? options_.gpu : nullptr, std::move(ways));
 }
 
 void rc_transport::set_addresses(std::vector<bytes> addresses) {

@@ -31,6 +31,7 @@ std::size_t page_bytes() {
 }
 
 bool takes_dmabufs(ibv_pd* domain) {
+  if (!found_library().reg_dmabuf_mr) return false;
   // No card has this descriptor; one that takes none at all says so first.
   const owned_region none(
       found_library().reg_dmabuf_mr(domain, 0, page_bytes(), 0, -1, IBV_ACCESS_LOCAL_WRITE));
@@ -45,17 +46,21 @@ owned_region register_memory(ibv_pd* domain, void* start, std::size_t size, int 
   return region;
 }
 
-std::string why_no_gpu_memory(ibv_pd* domain) {
+gpu_way way_to_gpu(ibv_pd* domain, const gpu_memory& gpu, std::string& why_none) {
+  const bool takes = takes_dmabufs(domain);
+  if (takes && gpu.has_dmabufs()) return gpu_way::dmabuf;
   std::error_code ignored;
-  if (takes_dmabufs(domain) || std::filesystem::exists("/sys/module/nvidia_peermem", ignored))
-    return "";
-  return fmt::format("{} takes no dmabuf, and nvidia_peermem is not loaded",
-                     found_library().get_device_name(domain->context->device));
+  if (std::filesystem::exists("/sys/module/nvidia_peermem", ignored)) return gpu_way::peer_memory;
+  why_none = takes ? "the GPU's driver exports no dmabuf"
+                   : fmt::format("{} takes no dmabuf",
+                                 found_library().get_device_name(domain->context->device));
+  why_none += ", and nvidia_peermem is not loaded";
+  return gpu_way::none;
 }
 
-owned_region register_gpu_memory(ibv_pd* domain, const gpu_memory& gpu, void* start,
+owned_region register_gpu_memory(ibv_pd* domain, gpu_way way, const gpu_memory& gpu, void* start,
                                  std::size_t size, int access) {
-  if (!takes_dmabufs(domain)) return register_memory(domain, start, size, access);
+  if (way != gpu_way::dmabuf) return register_memory(domain, start, size, access);
   const auto at = reinterpret_cast<std::uintptr_t>(start);
   const auto first = at / page_bytes() * page_bytes();
   const unique_fd pages = gpu.share_with_cards(reinterpret_cast<void*>(first),

@@ -17,11 +17,13 @@ namespace heddle::verbs {
 /// that was met, or HEDDLE_ERROR_SYSTEM.
 owned_region register_memory(ibv_pd* domain, void* start, std::size_t size, int access);
 
-/// Why a card cannot be shown a GPU's memory; empty if it can: by a dmabuf, or, with the module
-/// nvidia_peermem, as any other.
-std::string why_no_gpu_memory(ibv_pd* domain);
-/// The same for memory of a GPU.
-owned_region register_gpu_memory(ibv_pd* domain, const gpu_memory& gpu, void* start,
+/// How a card is shown a GPU's memory: by a dmabuf, or, with the module nvidia_peermem, as any
+/// other memory.
+enum class gpu_way : std::uint8_t { none, dmabuf, peer_memory };
+/// None: `why_none` says why.
+gpu_way way_to_gpu(ibv_pd* domain, const gpu_memory& gpu, std::string& why_none);
+/// As register_memory, for memory of a GPU.
+owned_region register_gpu_memory(ibv_pd* domain, gpu_way way, const gpu_memory& gpu, void* start,
                                  std::size_t size, int access);
 
 /// Equal pieces of registered memory that are taken and given back.
