@@ -319,7 +319,10 @@ bool stream_transport::may_wait() {
   if (!endings_.empty()) return false;
   for (const stream* each : unsent_)
     if (!each->is_blocked) return false;
-  for (std::size_t i = 0; i < unsent_.size(); ++i) watch(*unsent_[i], EPOLLIN | EPOLLOUT);
+  // One that cannot be watched is lost, with all of its peer.
+  const auto all = unsent_;
+  for (stream* each : all)
+    if (each->now == stream::state::open) watch(*each, EPOLLIN | EPOLLOUT);
   return endings_.empty();
 }
 
