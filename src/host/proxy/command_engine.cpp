@@ -538,11 +538,15 @@ bool command_engine::fence(const active_command& command) {
   return true;
 }
 
+bool command_engine::is_carried_out(const lane_state& state) const {
+  return state.heeded_frame <= state.frames_acknowledged &&
+         state.device_writes <= state.writes_acknowledged &&
+         (tracks_writes_ || state.heeded_writes <= state.writes_acknowledged);
+}
+
 bool command_engine::is_quiet(int pe, int lane_index, lane_state& state) {
   if (peers_[static_cast<std::size_t>(pe)]->is_lost) return true;
-  const bool carried_out = state.heeded_frame <= state.frames_acknowledged &&
-                           state.device_writes <= state.writes_acknowledged &&
-                           (tracks_writes_ || state.heeded_writes <= state.writes_acknowledged);
+  const bool carried_out = is_carried_out(state);
   if (!carried_out && peers_[static_cast<std::size_t>(pe)]->has_left) miss(pe);
   if (!carried_out) ask_for_acknowledgement(pe, lane_index);
   return carried_out && state.reads_outstanding == 0 &&

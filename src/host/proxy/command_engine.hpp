@@ -199,6 +199,8 @@ class command_engine final : transport::listener {
   [[nodiscard]] bool fence_allows(int pe, int lane_index);
   [[nodiscard]] bool check_place(const active_command& command, symmetric_place place,
                                  std::size_t bytes);
+  /// Whether the peer has said so of all that quiet waits for.
+  [[nodiscard]] bool is_carried_out(const lane_state& state) const;
   [[nodiscard]] bool is_quiet(int pe, int lane_index, lane_state& lane);
   void heed(int pe, int lane_index);
 

@@ -24,10 +24,7 @@ bool command_engine::is_awaited(int pe) {
   operations_.for_each(
       [&](std::uint64_t, const operation& what) { awaited |= what.wants_reply && what.pe == pe; });
   const peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
-  for (const lane_state& lane : peer.lanes)
-    awaited |=
-        lane.is_dirty && (lane.heeded_frame > lane.frames_acknowledged ||
-                          (!tracks_writes_ && lane.heeded_writes > lane.writes_acknowledged));
+  for (const lane_state& lane : peer.lanes) awaited |= lane.is_dirty && !is_carried_out(lane);
   return awaited;
 }
 

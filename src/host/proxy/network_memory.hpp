@@ -32,13 +32,13 @@ class network_memory {
   explicit network_memory(transport& network) : network_(network) {}
 
   void offer(int region, std::uint64_t offset, std::byte* start, std::size_t size);
+  /// Ends that for the range that begins there; its size, 0 if there was none.
+  std::size_t withdraw(int region, std::uint64_t offset);
   /// Nothing of that region is shown any more: it cannot be.
   void hide(int region) { hidden_ |= 1u << region; }
   [[nodiscard]] bool is_hidden(int region) const {
     return region >= proxy_ref::max_regions || (hidden_ >> region & 1) != 0;
   }
-  /// Ends that for the range that begins there; its size, 0 if there was none.
-  std::size_t withdraw(int region, std::uint64_t offset);
 
   /// The piece with that place in it; null if it is in no range, or hidden. Throws what the
   /// transport does if it cannot be shown (HEDDLE_ERROR_OUT_OF_MEMORY or SYSTEM).

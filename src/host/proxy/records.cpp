@@ -272,8 +272,7 @@ void command_engine::tell_piece(int from, int lane_index, const record_header& h
   answer.field[0] = place;
   std::span<const std::byte> key;
   try {
-    const auto* piece = reached_.find(place);
-    if (piece) {
+    if (const auto* piece = reached_.find(place)) {
       answer.field[1] = piece->offset;
       answer.field[2] = piece->size;
       key = piece->key;

@@ -50,7 +50,7 @@ class transport {
   };
 
   struct traits {
-    std::string name;  ///< of the network, for people: "libfabric tcp;ofi_rxm (eth0)"
+    std::string name;       ///< of the network, for people: "libfabric tcp;ofi_rxm (eth0)"
     std::string card = {};  ///< its folder in sysfs; empty: not known
     message_order order = message_order::after_writes;
     /// Writes, too, take effect after the messages and writes that were posted before them on the
