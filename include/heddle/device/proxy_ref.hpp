@@ -25,6 +25,8 @@ struct proxy_ref {
   /// Sees to it that a command is carried out before long.
   void (*notice)(void* proxy);
   void* proxy;
+  /// How many host threads drive at this moment, or wait and drive meanwhile.
+  uint32_t* drivers;
 
   /// The place of symmetric memory, given by this PE's address.
   HEDDLE_FN symmetric_place place_of(const void* symmetric) const {
@@ -34,5 +36,29 @@ struct proxy_ref {
     return static_cast<uint64_t>(at - regions[1].base) | uint64_t{1} << place_region_shift;
   }
 };
+
+namespace detail {
+
+/// For as long as it lives, this thread is one of the drivers.
+class counted_driver {
+ public:
+#if HEDDLE_ON_CUDA
+  HEDDLE_FN explicit counted_driver(const proxy_ref*) {}
+#else
+  explicit counted_driver(const proxy_ref* proxy) : drivers_(proxy ? proxy->drivers : nullptr) {
+    if (drivers_) atomic_ref<uint32_t>(*drivers_).fetch_add(1, relaxed);
+  }
+  ~counted_driver() {
+    if (drivers_) atomic_ref<uint32_t>(*drivers_).fetch_sub(1, relaxed);
+  }
+  counted_driver(const counted_driver&) = delete;
+  counted_driver& operator=(const counted_driver&) = delete;
+
+ private:
+  uint32_t* drivers_;
+#endif
+};
+
+}  // namespace detail
 
 }  // namespace heddle

@@ -28,8 +28,10 @@ using clock = std::chrono::steady_clock;
 constexpr int commands_at_a_time = 64;
 /// How long the proxy's thread looks on after something has happened.
 constexpr microseconds watchful{20};
-/// While others drive, it looks whether they still do.
-constexpr microseconds tick{200};
+/// While others drive, it looks whether they still do: less often, the longer it has always found
+/// them at it, so that it takes over after at most half as long.
+constexpr microseconds shortest_tick{200};
+constexpr microseconds longest_tick{10000};
 /// Between looks at what gives no event: soon after something has happened, and after a while.
 constexpr microseconds short_nap{50};
 constexpr microseconds long_nap{1000};
@@ -86,6 +88,7 @@ void proxy::add_queues(const options& options, bool for_host, proxy_ref& ref) {
   ref.help = [](void* self) { static_cast<proxy*>(self)->help(); };
   ref.notice = [](void* self) { static_cast<proxy*>(self)->notice(); };
   ref.proxy = this;
+  ref.drivers = &drivers_;
   std::copy(std::begin(options.regions), std::end(options.regions), ref.regions);
   for (int i = 0; i < options.contexts; ++i) {
     queue_memory& made = queues_.emplace_back();
@@ -133,6 +136,7 @@ void proxy::notice() {
 }
 
 void proxy::help() {
+  const detail::counted_driver driver(&host_ref_);
   notice();
   if (!driving_.try_lock()) {
     // Whoever drives looks again after this; or has gone by now.
@@ -236,7 +240,12 @@ void proxy::run() {
 
 void proxy::sleep() {
   const auto helped = helped_.load(std::memory_order_relaxed);
-  if (helped != std::exchange(helped_before_, helped)) return wait(false, tick);
+  if (helped != std::exchange(helped_before_, helped)) {
+    const bool at_this_moment = std::atomic_ref(drivers_).load(std::memory_order_relaxed) > 0;
+    tick_ = at_this_moment ? std::clamp(2 * tick_, shortest_tick, longest_tick) : shortest_tick;
+    return wait(false, tick_);
+  }
+  tick_ = shortest_tick;
   const bool recent = clock::now() - moved_at_ < std::chrono::milliseconds(10);
   bool gives_events = network_->wait_descriptor() >= 0 && !looks_by_itself_ && !is_broken_;
   is_asleep_.store(true);
@@ -245,7 +254,7 @@ void proxy::sleep() {
     if (!lock) {
       // Somebody drives at this moment, who may need this very processor.
       is_asleep_.store(false);
-      return wait(false, tick);
+      return wait(false, tick_);
     }
     const bool has_commands = std::any_of(queues_.begin(), queues_.end(),
                                           [](auto& each) { return each.queue->has_command(); });

@@ -107,10 +107,12 @@ class proxy {
   const command_engine::failure_callback on_failure_;
   std::atomic<bool> missed_{false};  ///< somebody wanted to drive meanwhile
   std::atomic<std::uint32_t> helped_{0};
+  std::uint32_t drivers_ = 0;           ///< proxy_ref::drivers
   std::atomic<bool> is_asleep_{false};  ///< until something comes
   std::atomic<bool> ends_{false};
   // Of the proxy's thread:
   std::uint32_t helped_before_ = 0;
+  std::chrono::microseconds tick_{};
   std::chrono::steady_clock::time_point moved_at_{};
   unique_fd doorbell_;
   std::thread thread_;

@@ -64,6 +64,7 @@ HEDDLE_COLD HEDDLE_FN wait_status team_ref::wait_slowly(Look look, wait_record w
   constexpr uint32_t polls_between_checks = 64;
   constexpr uint64_t publish_after_ns = 20'000'000;
 
+  const detail::counted_driver driver(proxy_);
   backoff patience(spin_);
   uint64_t start = 0;
   bool published = false;
