@@ -122,15 +122,17 @@ void connection::lose() {
 }
 
 ibv_send_wr& connection::add(const operation& held) {
-  operations_[added_ % depth] = held;
+  auto& kept = operations_[added_ % depth] = held;
   auto& work = chain_[chained_++].work;
   work = {};
   work.wr_id = std::uint64_t{id_} << 32 | added_;
   ++silent_;
-  if (held.token != transport::no_token || held.message != operation::none ||
-      silent_ >= depth / 4) {
+  kept.is_signaled = held.token != transport::no_token || held.message != operation::none ||
+                     held.word != operation::none || silent_ >= depth / 4;
+  if (kept.is_signaled) {
     work.send_flags = IBV_SEND_SIGNALED;
     silent_ = 0;
+    ++completions_.signaled;
   }
   ++added_;
   ++completions_.under_way;
@@ -167,6 +169,7 @@ void connection::retire() {
   auto& held = operations_[retired_ % depth];
   if (held.message != operation::none) rail_.messages().give_back(held.message);
   if (held.word != operation::none) rail_.words().give_back(held.word);
+  if (held.is_signaled) --completions_.signaled;
   held = {};
   ++retired_;
   --completions_.under_way;

@@ -44,6 +44,7 @@ class connection {
     static constexpr std::uint32_t none = ~std::uint32_t{0};
     std::uint32_t message = none;  ///< its buffer in rail::messages()
     std::uint32_t word = none;     ///< where its result comes, in rail::words()
+    bool is_signaled = false;
   };
 
   /// Throws HEDDLE_ERROR_SYSTEM if the card has no more queue pairs. `id` comes back in the upper

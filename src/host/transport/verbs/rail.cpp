@@ -206,8 +206,9 @@ void rail::receive_again(const ibv_wc& completion) {
   }
 }
 
-void rail::flush_receives() {
+void rail::flush_receives(std::size_t least) {
   constexpr std::size_t most = 32;
+  if (idle_receives_.size() < least) return;
   while (!idle_receives_.empty()) {
     std::array<ibv_sge, most> parts;
     std::array<ibv_recv_wr, most> work;

@@ -20,6 +20,7 @@ struct send_completions {
   owned_completions queue;
   int free_entries = 0;
   int under_way = 0;  ///< operations whose end has not been seen
+  int signaled = 0;   ///< those of them that the card says the end of
 };
 
 /// One port that a PE uses: opened, with its queues for what arrives (messages of all peers in one
@@ -60,8 +61,8 @@ class rail {
   [[nodiscard]] std::pair<arrival, std::span<const std::byte>> arrived(const ibv_wc& completion);
   /// The buffer of a completion that was looked at may be filled again.
   void receive_again(const ibv_wc& completion);
-  /// Gives what receive_again() was called for back to the card.
-  void flush_receives();
+  /// Gives what receive_again() was called for back to the card, once it is `least` buffers.
+  void flush_receives(std::size_t least = 1);
 
  private:
   void receive_hello(std::uint32_t buffer);

@@ -16,8 +16,10 @@ namespace heddle::verbs {
 namespace {
 
 constexpr auto look_every = std::chrono::milliseconds(10);
-/// A call in this many looks at the clock.
-constexpr unsigned clock_every = 64;
+/// A call in this many looks at the clock, and at what rarely happens.
+constexpr unsigned look_at_call = 64;
+/// Buffers go back to the card so many at a time.
+constexpr std::size_t buffers_at_once = 16;
 
 using completions = std::array<ibv_wc, poll_batch>;
 
@@ -48,11 +50,12 @@ bool rc_transport::progress(listener& listener) {
       for (const auto& [from, completion] : sends) take_completion(completion, listener);
       happened = true;
     }
+    const bool looks = waited_ || ++calls_ % look_at_call == 0;
     for (auto& one : rails_) {
       happened |= poll_arrivals(*one, listener);
-      happened |= poll_sends(*one, listener);
+      happened |= poll_sends(*one, listener, looks);
     }
-    if (waited_ || ++calls_ % clock_every == 0) {
+    if (looks) {
       const auto now = clock::now();
       if (waited_ || now >= look_at_) look_around(now);
     }
@@ -82,13 +85,13 @@ void rc_transport::take_arrival(rail& from, const ibv_wc& completion, listener& 
   }
   // The buffers of a connection that ended come back with an error, and are as good as before.
   from.receive_again(completion);
-  from.flush_receives();
+  from.flush_receives(buffers_at_once);
 }
 
-bool rc_transport::poll_sends(rail& from, listener& listener) {
+bool rc_transport::poll_sends(rail& from, listener& listener, bool all) {
   bool happened = false;
   for (auto& queue : from.sends()) {
-    if (queue.under_way == 0) continue;
+    if (all ? queue.under_way == 0 : queue.signaled == 0) continue;
     completions place;
     const auto found = poll(queue.queue.get(), place);
     for (const auto& completion : found) take_completion(completion, listener);

@@ -192,8 +192,6 @@ bool rc_transport::post_atomic(int lane, network_atomic op, const remote_place& 
   held.token = token;
   held.word = words.take();
   auto& work = add(*to, held);
-  // The card is asked to say when it is done, so that the word comes back.
-  work.send_flags = IBV_SEND_SIGNALED;
   const bool adds = op == network_atomic::fetch_add;
   work.opcode = adds ? IBV_WR_ATOMIC_FETCH_AND_ADD : IBV_WR_ATOMIC_CMP_AND_SWP;
   work.wr.atomic = {target.address, adds ? value : compare, adds ? 0 : value,

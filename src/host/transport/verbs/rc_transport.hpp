@@ -105,7 +105,8 @@ class rc_transport final : public transport {
 
   // Moving on (rc_progress.cpp).
   bool poll_arrivals(rail& from, listener& listener);
-  bool poll_sends(rail& from, listener& listener);
+  /// `all`: also where only failures may have come, which cards tell of every operation.
+  bool poll_sends(rail& from, listener& listener, bool all);
   void take_arrival(rail& from, const ibv_wc& completion, listener& listener);
   void take_completion(const ibv_wc& completion, listener& listener);
   void look_around(clock::time_point now);
