@@ -111,7 +111,8 @@ def blocks(bin_dir: Path, quick: bool, hosts: Hosts) -> list[Block]:
                         to.mpich("mpi_all_reduce", per_host, *step),
                     ), rounds, one_failure=True, probe=probe)
               for per_host in (1, 2)]
-    few = ("--batches", "3") if quick else ()
+    # Long enough that a kernel's launch does not count.
+    few = ("--batch-us", "10000") + (("--batches", "3") if quick else ())
     result.append(Block("network_put", f"Put and signal, 2 hosts, libfabric's provider {PROVIDER}", (
         to.plain("bare libfabric", "fabric_loop", 1, "--provider", PROVIDER, *few),
         to.plain("heddle", "bench_network_put", 1, *few, HEDDLE_TRANSPORT="libfabric",

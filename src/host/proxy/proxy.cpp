@@ -32,9 +32,11 @@ constexpr microseconds watchful{20};
 /// them at it, so that it takes over after at most half as long.
 constexpr microseconds shortest_tick{200};
 constexpr microseconds longest_tick{10000};
-/// Between looks at what gives no event: soon after something has happened, and after a while.
-constexpr microseconds short_nap{50};
-constexpr microseconds long_nap{1000};
+/// Between looks at what gives no event: this part of how long nothing has happened.
+constexpr int nap_part = 64;
+constexpr microseconds shortest_nap{50};
+constexpr microseconds longest_nap{8000};
+constexpr microseconds longest_nap_beside_gpu{1000};
 
 /// Waits for one answer.
 class asker final : public command_engine::producer {
@@ -212,7 +214,7 @@ bool proxy::peek(int pe, symmetric_place from, std::span<std::uint64_t> to, dead
         waiting.is_answered || waiting.is_done;  // others drive when it is unlocked
     unlock_and_tell();
     if (has_ended) break;
-    std::this_thread::sleep_for(short_nap);
+    std::this_thread::sleep_for(shortest_nap);
   }
   std::copy(words.begin(), words.end(), to.begin());
   return waiting.is_answered && words.front() != unread;
@@ -228,8 +230,8 @@ void proxy::run() {
       unlock_and_tell();
     }
     const auto now = clock::now();
-    if (moved) moved_at_ = now;
     const bool others_drive = helped_.load(std::memory_order_relaxed) != helped_before_;
+    if (moved || others_drive) moved_at_ = now;
     if (!others_drive && now - moved_at_ < watchful) {
       pause_processor();
     } else {
@@ -246,7 +248,6 @@ void proxy::sleep() {
     return wait(false, tick_);
   }
   tick_ = shortest_tick;
-  const bool recent = clock::now() - moved_at_ < std::chrono::milliseconds(10);
   bool gives_events = network_->wait_descriptor() >= 0 && !looks_by_itself_ && !is_broken_;
   is_asleep_.store(true);
   {
@@ -265,7 +266,10 @@ void proxy::sleep() {
     // What could not be posted is tried again, for which there may be no event.
     gives_events &= !has_commands && !engine_.has_backlog();
   }
-  wait(true, gives_events ? nanoseconds(std::chrono::seconds(1)) : (recent ? short_nap : long_nap));
+  const nanoseconds nap =
+      std::clamp<nanoseconds>((clock::now() - moved_at_) / nap_part, shortest_nap,
+                              looks_by_itself_ ? longest_nap_beside_gpu : longest_nap);
+  wait(true, gives_events ? std::chrono::seconds(1) : nap);
   is_asleep_.store(false);
 }
 
