@@ -19,4 +19,4 @@ def blocks(build_dir: Path, quick: bool) -> list[Block]:
     command = (str(ROOT / "tests" / "rdma_vm" / "rdma_vm.sh"), "-t", str(LIMIT_S), str(build_dir / "rdma_vm"),
                str(ROOT / "bench" / "rdma.sh"), path)
     return [Block("rdma", "Put, signal and atomics over verbs, soft RDMA, 2 PEs", (
-        Contender("machine", command, missing=missing, bound=False),), 1 if quick else 3)]
+        Contender("machine", command, missing=missing, bound=False),), 1 if quick else 5)]
