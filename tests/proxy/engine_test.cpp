@@ -483,6 +483,19 @@ TEST_CASE("a frame is carried out once, in its turn, however it comes") {
   CHECK(word() == 111);
 }
 
+TEST_CASE("of a peer that leaves a frame out no more is kept than it may send") {
+  fixture f;
+  const auto later = [](std::uint32_t i) { return frame_maker(job, 1, 2 + i).bytes(); };
+  for (std::uint32_t i = 0; i < lane_state::window; ++i) f.network.arrives(later(i));
+  f.progress(lane_state::window);
+  CHECK(f.failures.empty());
+  f.network.arrives(later(lane_state::window));
+  f.progress();
+  REQUIRE(f.failures.size() == 1);
+  CHECK(f.failures[0].first == 1);
+  CHECK(f.failures[0].second.find("more than 64 messages") != std::string::npos);
+}
+
 TEST_CASE("a reply counts from whom it was asked, once, and no further than was asked") {
   fixture f;
   std::vector<std::uint64_t> local(4, 5);

@@ -110,11 +110,11 @@ void command_engine::ask_for_acknowledgement(int pe, int lane_index) {
   }
 }
 
-/// Tells the peer which of its frames are carried out, unless a frame with records says so anyway.
+/// Tells the peer which of its frames are carried out, unless a frame that is open will say so.
 void command_engine::acknowledge(int pe, int lane_index) {
   lane_state& state = lane(pe, lane_index);
   if (peers_[static_cast<std::size_t>(pe)]->has_left) return;
-  if (!state.open.empty() && writes_allow_frame(state)) return;
+  if (!state.open.empty()) return;
   const auto message = network_.begin_message(lane_index, pe);
   if (message.empty()) {
     late_acks_.push_back({pe, lane_index});

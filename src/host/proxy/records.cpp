@@ -38,6 +38,8 @@ void command_engine::on_message(std::span<const std::byte> message) {
   happened_ = true;
   if (!header.has_records) return;
   if (!take_frame(message)) {
+    if (state.held.size() >= lane_state::window)
+      return complain(from, fmt::format("more than {} messages at a time", lane_state::window));
     state.held.emplace_back(message.begin(), message.end());
     return;
   }
