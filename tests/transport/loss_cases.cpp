@@ -117,6 +117,46 @@ TEST_CASE("a PE that was never reached is told of after a while") {
           });
 }
 
+TEST_CASE("a PE that leaves in order is heard to the end, and is no failure") {
+  if (!chosen_network().tells_of_ends) return;
+  constexpr std::size_t n_messages = 20;
+  run_job({.n_pes = 3, .meets_at_end = false}, [&](test_pe& self) {
+    self.expose(0, self.heap().size());
+    // All are connected to PE 2, on two lanes.
+    for (const int lane : {0, 3}) {
+      if (self.pe() != 2) self.send(2, std::vector<std::byte>(8), lane);
+      for (int i = 0; self.pe() == 2 && i < 2; ++i) self.receive();
+    }
+    if (self.pe() == 2) {
+      for (std::size_t i = 0; i < n_messages; ++i)
+        for (const int to : {0, 1})
+          self.send(to, std::vector<std::byte>(100 + i), i % 2 == 0 ? 0 : 3);
+      self.network().leave();
+      self.leave();
+      return;
+    }
+    self.wait("PE 2 to leave", [&] { return self.told.left.contains(2); });
+    expect(self.told.messages.size() == n_messages,
+           fmt::format("{} messages came before it left", self.told.messages.size()));
+    expect_silence(self, 2);
+    expect(self.told.failures.empty(), "a PE that left, or one that stays, is called lost");
+    self.network().leave();
+  });
+}
+
+TEST_CASE("a PE that ends is told of to one that only waits for it") {
+  if (!chosen_network().tells_of_ends) return;
+  run_job({.n_pes = 2, .meets_at_end = false}, [](test_pe& self) {
+    self.expose(0, self.heap().size());
+    self.send(1 - self.pe(), std::vector<std::byte>(8));
+    self.receive();
+    if (self.pe() == 1) return self.leave();
+    // TCP's transports say goodbye even then; a process that is killed does not.
+    self.wait("PE 1's end",
+              [&] { return self.told.failures.contains(1) || self.told.left.contains(1); });
+  });
+}
+
 TEST_CASE("a PE that the test loses is lost as others are") {
   run_job({.n_pes = 3}, [](test_pe& self) {
     auto* unruly = dynamic_cast<unruly_transport*>(&self.network());

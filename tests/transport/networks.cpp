@@ -37,6 +37,11 @@ network tcp_network() {
           }};
 }
 
+network with_ends_told(network of) {
+  of.tells_of_ends = true;
+  return of;
+}
+
 network with_mixed_contacts(network of) {
   of.orders_crossing_contacts = false;
   return of;
@@ -69,7 +74,7 @@ network verbs_network(std::string name, int most_ports) {
 // that ends.
 const std::vector<network>& networks() {
   static const std::vector<network> all = {
-      tcp_network(),
+      with_ends_told(tcp_network()),
       libfabric_network("net", "net"),
       libfabric_network("net_counted", "net", message_order::counted),
       libfabric_network("net_completions", "net", message_order::after_completions),
@@ -79,8 +84,8 @@ const std::vector<network>& networks() {
       libfabric_network("shm", "shm", {}, loss::ends_process),
       libfabric_network("shm_counted", "shm", message_order::counted, loss::ends_process),
       // Where there is an RDMA device: in the machine of tests/rdma_vm.
-      verbs_network("verbs", 1),
-      verbs_network("verbs_rails", 2),
+      with_ends_told(verbs_network("verbs", 1)),
+      with_ends_told(verbs_network("verbs_rails", 2)),
   };
   return all;
 }

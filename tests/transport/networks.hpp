@@ -31,6 +31,8 @@ struct network {
   conformance::loss loss = conformance::loss::told;
   /// Messages are in order from the first one on, even if that crosses the peer's first.
   bool orders_crossing_contacts = true;
+  /// Of a peer that leaves or dies is told, though nothing is posted to it.
+  bool tells_of_ends = false;
 };
 
 /// Every network that the suite runs on, one ctest test each (CMakeLists.txt).

@@ -122,6 +122,13 @@ class unruly_transport final : public transport {
     return any;
   }
 
+  void leave() override {
+    for (auto& [name, queue] : queues_)
+      while (!queue.empty() && forward_one(queue)) {
+      }
+    inner_->leave();
+  }
+
   [[nodiscard]] int wait_descriptor() const override { return inner_->wait_descriptor(); }
   [[nodiscard]] bool may_wait() override {
     return queues_.empty() && late_.messages.empty() && late_.events.empty() &&

@@ -127,12 +127,14 @@ ibv_send_wr& connection::add(const operation& held) {
   work = {};
   work.wr_id = std::uint64_t{id_} << 32 | added_;
   ++silent_;
-  kept.is_signaled = held.token != transport::no_token || held.message != operation::none ||
-                     held.word != operation::none || silent_ >= depth / 4;
+  kept.is_signaled = held.is_signaled || held.token != transport::no_token ||
+                     held.message != operation::none || held.word != operation::none ||
+                     silent_ >= depth / 4;
   if (kept.is_signaled) {
     work.send_flags = IBV_SEND_SIGNALED;
     silent_ = 0;
     ++completions_.signaled;
+    ++signaled_;
   }
   ++added_;
   ++completions_.under_way;
@@ -169,7 +171,10 @@ void connection::retire() {
   auto& held = operations_[retired_ % depth];
   if (held.message != operation::none) rail_.messages().give_back(held.message);
   if (held.word != operation::none) rail_.words().give_back(held.word);
-  if (held.is_signaled) --completions_.signaled;
+  if (held.is_signaled) {
+    --completions_.signaled;
+    --signaled_;
+  }
   held = {};
   ++retired_;
   --completions_.under_way;

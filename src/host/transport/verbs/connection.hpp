@@ -44,7 +44,7 @@ class connection {
     static constexpr std::uint32_t none = ~std::uint32_t{0};
     std::uint32_t message = none;  ///< its buffer in rail::messages()
     std::uint32_t word = none;     ///< where its result comes, in rail::words()
-    bool is_signaled = false;
+    bool is_signaled = false;      ///< the card says its end, as of any that holds something
   };
 
   /// Throws HEDDLE_ERROR_SYSTEM if the card has no more queue pairs. `id` comes back in the upper
@@ -84,6 +84,10 @@ class connection {
   /// The memory of an operation that was added; null: it has none.
   void set_memory(ibv_send_wr& work, const void* start, std::size_t size, std::uint32_t key,
                   bool is_inline);
+  /// Nothing is under way.
+  [[nodiscard]] bool is_idle() const { return added_ == retired_; }
+  /// The card will say the end of something, or that it failed.
+  [[nodiscard]] bool awaits_card() const { return signaled_ > 0; }
   [[nodiscard]] bool has_chain() const { return chained_ != 0; }
   [[nodiscard]] bool chain_is_full() const { return chained_ == chain_.size(); }
   /// Gives what was added to the card. What went wrong, an errno; 0 if nothing did.
@@ -127,7 +131,8 @@ class connection {
   std::uint32_t added_ = 0;            ///< number of the next operation
   std::uint32_t retired_ = 0;          ///< number of the oldest one under way
   int reserved_ = 0;
-  int silent_ = 0;  ///< operations added since one whose completion was asked for
+  int silent_ = 0;    ///< operations added since one whose completion was asked for
+  int signaled_ = 0;  ///< operations under way whose completion was asked for
 };
 
 }  // namespace heddle::verbs

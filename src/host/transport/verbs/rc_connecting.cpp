@@ -74,7 +74,7 @@ void rc_transport::take_hello(const hello& message) {
       message.lane >= options_.lanes)
     return;
   const int from = sender->second;
-  if (is_lost(from)) return;
+  if (is_gone(from)) return;
   auto* known = connections_[index_of(message.lane, from)].get();
   if (!known) known = open(message.lane, from);
   if (!known) return;

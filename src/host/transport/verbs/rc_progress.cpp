@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// What progress() and may_wait() do: completions, events of the devices, failures.
+// What progress() and may_wait() do: completions, events of the devices.
 
 #include <fmt/format.h>
 
@@ -64,7 +64,7 @@ bool rc_transport::progress(listener& listener) {
   } catch (const error& problem) {
     lose_all(problem.what());
   }
-  return tell_failures(listener) || happened;
+  return tell_endings(listener) || happened;
 }
 
 bool rc_transport::poll_arrivals(rail& from, listener& listener) {
@@ -80,6 +80,9 @@ void rc_transport::take_arrival(rail& from, const ibv_wc& completion, listener& 
     // Addresses may not be known here yet; whoever said hello repeats it.
     if (const auto message = decode_hello(bytes, options_.job_token); message && !peers_.empty())
       take_hello(*message);
+  } else if (kind == rail::arrival::message && completion.status == IBV_WC_SUCCESS &&
+             (completion.wc_flags & IBV_WC_WITH_IMM)) {
+    take_goodbye(from, completion);
   } else if (kind == rail::arrival::message && !bytes.empty()) {
     listener.on_message(bytes);
   }
@@ -120,6 +123,7 @@ void rc_transport::take_completion(const ibv_wc& completion, listener& listener)
 void rc_transport::look_around(clock::time_point now) {
   look_at_ = now + look_every;
   repeat_hellos(now);
+  probe_peers(now);
   for (std::size_t i = 0; i < rails_.size(); ++i) {
     ibv_async_event event{};
     while (found_library().get_async_event(rails_[i]->context(), &event) == 0) {
@@ -178,7 +182,7 @@ void rc_transport::check_port(std::size_t rail, clock::time_point now) {
 }
 
 bool rc_transport::may_wait() {
-  if (!chained_.empty() || !failures_.empty()) return false;
+  if (!chained_.empty() || !endings_.empty()) return false;
   completions place;
   for (auto& one : rails_) {
     (void)ibv_req_notify_cq(one->arrivals(), 0);
@@ -208,32 +212,6 @@ void rc_transport::drain_channels() {
     while (found_library().get_cq_event(one->channel(), &queue, &ignored) == 0)
       found_library().ack_cq_events(queue, 1);
   }
-}
-
-bool rc_transport::tell_failures(listener& listener) {
-  if (failures_.empty()) return false;
-  const auto told = std::move(failures_);
-  failures_.clear();
-  for (const auto& one : told) listener.on_failure(one.pe, one.reason);
-  return true;
-}
-
-void rc_transport::lose(int pe, const std::string& reason) {
-  auto& lost = peer_of(pe);
-  if (lost.lost) return;
-  lost.lost = true;
-  log::info(log::subsystem::transport, "PE {} is lost: {}", pe, reason);
-  failures_.push_back({pe, fmt::format("PE {} cannot be reached: {}", pe, reason)});
-  for (int lane = 0; lane < options_.lanes; ++lane)
-    if (const auto& one = connections_[index_of(lane, pe)]) one->lose();
-}
-
-void rc_transport::lose_all(const std::string& reason) {
-  if (lost_all_) return;
-  lost_all_ = true;
-  failures_.push_back({-1, reason});
-  for (const auto& one : connections_)
-    if (one) one->lose();
 }
 
 }  // namespace heddle::verbs

@@ -103,7 +103,7 @@ connection* rc_transport::ready(int lane, int pe) {
   auto* known = connections_[index_of(lane, pe)].get();
   if (known && known->state() == connection::phase::established) [[likely]]
     return known;
-  if (is_lost(pe)) return nullptr;
+  if (is_gone(pe)) return nullptr;
   if (!known) known = open(lane, pe);
   if (known && !known->wanted) {
     const auto now = clock::now();
@@ -138,7 +138,7 @@ void rc_transport::flush_chains() {
 bool rc_transport::transfer(ibv_wr_opcode opcode, int lane, const remote_place& place,
                             const void* here, std::size_t size, std::uint64_t token) {
   auto* to = ready(lane, place.pe);
-  if (!to) return is_lost(place.pe);
+  if (!to) return is_gone(place.pe);
   if (to->room() == 0) return false;
   const auto target = peer_of(place.pe).memory.find(place, size);
   const bool is_inline =
@@ -183,7 +183,7 @@ bool rc_transport::post_read(int lane, void* to, const remote_place& from, std::
 bool rc_transport::post_atomic(int lane, network_atomic op, const remote_place& word,
                                std::uint64_t value, std::uint64_t compare, std::uint64_t token) {
   auto* to = ready(lane, word.pe);
-  if (!to) return is_lost(word.pe);
+  if (!to) return is_gone(word.pe);
   if (to->room() == 0) return false;
   auto& words = to->local().words();
   if (words.empty()) return false;
@@ -202,7 +202,7 @@ bool rc_transport::post_atomic(int lane, network_atomic op, const remote_place& 
 
 std::span<std::byte> rc_transport::begin_message(int lane, int pe) {
   auto* to = ready(lane, pe);
-  if (!to && is_lost(pe)) {
+  if (!to && is_gone(pe)) {
     lost_message_.resize(rail::message_bytes);
     return lost_message_;
   }

@@ -5,6 +5,7 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -64,6 +65,7 @@ class rc_transport final : public transport {
   void post_message(int lane, int pe, std::span<std::byte> message, std::size_t size) override;
 
   bool progress(listener& listener) override;
+  void leave() override;
   [[nodiscard]] int wait_descriptor() const override { return waits_.descriptor(); }
   [[nodiscard]] bool may_wait() override;
 
@@ -75,17 +77,21 @@ class rc_transport final : public transport {
     std::string why_no_address;
     remote_memory memory;
     bool lost = false;
+    bool has_left = false;
+    std::uint32_t goodbyes = 0;  ///< one on each lane that it had
   };
-  struct failure {
+  struct ending {
     int pe;
-    std::string reason;
+    std::optional<std::string> failure;  ///< none: it has left
   };
 
   // Posting (rc_transport.cpp).
   peer& peer_of(int pe);
   [[nodiscard]] std::size_t index_of(int lane, int pe) const;
-  [[nodiscard]] bool is_lost(int pe) const {
-    return lost_all_ || peers_[static_cast<std::size_t>(pe)].lost;
+  /// Lost, or has left: what is posted to it is dropped.
+  [[nodiscard]] bool is_gone(int pe) const {
+    const auto& which = peers_[static_cast<std::size_t>(pe)];
+    return lost_all_ || which.lost || which.has_left;
   }
   /// The connection, if operations may be posted on it; else null, and it is being opened unless
   /// the peer is lost.
@@ -113,9 +119,15 @@ class rc_transport final : public transport {
   void take_event(rail& from, const ibv_async_event& event, clock::time_point now);
   void check_port(std::size_t rail, clock::time_point now);
   void drain_channels();
-  bool tell_failures(listener& listener);
+
+  // Ending (rc_ending.cpp).
+  void take_goodbye(const rail& from, const ibv_wc& completion);
+  /// Sends a write of no bytes to peers of which the card would tell nothing otherwise.
+  void probe_peers(clock::time_point now);
   void lose(int pe, const std::string& reason);
   void lose_all(const std::string& reason);
+  void end_lanes(int pe);
+  bool tell_endings(listener& listener);
 
   verbs_options options_;
   traits traits_;
@@ -128,12 +140,13 @@ class rc_transport final : public transport {
   std::vector<std::unique_ptr<connection>> connections_;  ///< by index_of
   std::vector<connection*> chained_;                      ///< with operations to flush
   std::vector<connection*> opening_;                      ///< whose hello is to be repeated
-  std::vector<failure> failures_;                         ///< not told yet
+  std::vector<ending> endings_;                           ///< not told yet
   /// Completions that may_wait() found.
   std::vector<std::pair<rail*, ibv_wc>> found_arrivals_, found_sends_;
   /// Since when a port is not active; max(): it is.
   std::array<clock::time_point, peer_address::most_rails> port_down_since_{};
-  clock::time_point look_at_{};
+  clock::time_point look_at_{}, probe_at_{};
+  std::size_t next_probed_ = 0;
   bytes lost_message_;  ///< where messages to lost peers are filled in
   unsigned calls_ = 0;
   bool waited_ = false;
