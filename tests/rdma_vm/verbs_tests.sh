@@ -15,6 +15,7 @@ run "$1/proxy_suite" --network=verbs
 export HEDDLE_P2P_DISABLE=1 HEDDLE_TRANSPORT=verbs
 # rdma_rxe takes 7 retries for retries without end.
 HEDDLE_IB_RETRY_CNT=6 run "$1/one_sided_test"
+run "$(dirname "$0")/verbs_jobs.sh" "$1"
 # Last: it takes a port down.
 run "$1/verbs_device_test"
 exit $failed
