@@ -85,6 +85,8 @@ rail::rail(const rdma_port& port, const verbs_options& options, std::uint32_t qu
   make_datagram_queue(queue_key);
   while (!received_messages_.empty()) idle_receives_.push_back(received_messages_.take());
   flush_receives();
+  // Of a card that takes few, a quarter at most is missing meanwhile.
+  receives_at_once_ = static_cast<std::size_t>(std::clamp(receives / 4, 1, 16));
   while (!received_hellos_.empty()) receive_hello(received_hellos_.take());
 
   const auto entry = std::find_if(port_.gids.begin(), port_.gids.end(),
@@ -206,9 +208,9 @@ void rail::receive_again(const ibv_wc& completion) {
   }
 }
 
-void rail::flush_receives(std::size_t least) {
+void rail::flush_receives() {
   constexpr std::size_t most = 32;
-  if (idle_receives_.size() < least) return;
+  if (idle_receives_.size() < receives_at_once_) return;
   while (!idle_receives_.empty()) {
     std::array<ibv_sge, most> parts;
     std::array<ibv_recv_wr, most> work;

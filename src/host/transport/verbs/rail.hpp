@@ -61,8 +61,8 @@ class rail {
   [[nodiscard]] std::pair<arrival, std::span<const std::byte>> arrived(const ibv_wc& completion);
   /// The buffer of a completion that was looked at may be filled again.
   void receive_again(const ibv_wc& completion);
-  /// Gives what receive_again() was called for back to the card, once it is `least` buffers.
-  void flush_receives(std::size_t least = 1);
+  /// Gives what receive_again() was called for back to the card, once that is enough for a call.
+  void flush_receives();
 
  private:
   void receive_hello(std::uint32_t buffer);
@@ -81,6 +81,7 @@ class rail {
   owned_queue_pair datagrams_;
   std::list<send_completions> sends_;
   std::vector<std::uint32_t> idle_receives_;
+  std::size_t receives_at_once_ = 1;
   rail_address address_;
 };
 

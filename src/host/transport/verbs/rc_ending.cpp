@@ -48,10 +48,8 @@ void rc_transport::leave() {
   const auto wait_for = [&](const auto& done) {
     while (!done() && clock::now() < until) progress(ignores);
   };
-  for (std::size_t first = 0; first < connections_.size();) {
-    const auto end = first + static_cast<std::size_t>(options_.lanes);
-    const std::span lanes(connections_.data() + first, connections_.data() + end);
-    first = end;
+  for (std::size_t pe = 0; pe < peers_.size(); ++pe) {
+    const auto lanes = lanes_of(static_cast<int>(pe));
     const auto count =
         static_cast<std::uint32_t>(std::count_if(lanes.begin(), lanes.end(), is_open));
     for (auto& lane : lanes) {
@@ -87,15 +85,14 @@ void rc_transport::take_goodbye(const rail& from, const ibv_wc& completion) {
 void rc_transport::probe_peers(clock::time_point now) {
   if (now < probe_at_) return;
   probe_at_ = now + probe_every;
-  const auto lanes = static_cast<std::size_t>(options_.lanes);
   int probes = 0;
   for (std::size_t i = 0; i < peers_.size() && probes < probes_at_once; ++i) {
     next_probed_ = (next_probed_ + 1) % peers_.size();
-    const auto first = connections_.begin() + static_cast<std::ptrdiff_t>(next_probed_ * lanes);
-    const std::span all(first, lanes);
-    const auto lane = std::find_if(all.begin(), all.end(), is_open);
-    if (lane == all.end() || (*lane)->room() == 0 ||
-        std::any_of(all.begin(), all.end(), [](auto& one) { return one && one->awaits_card(); }))
+    const auto lanes = lanes_of(static_cast<int>(next_probed_));
+    const auto lane = std::find_if(lanes.begin(), lanes.end(), is_open);
+    if (lane == lanes.end() || (*lane)->room() == 0 ||
+        std::any_of(lanes.begin(), lanes.end(),
+                    [](auto& one) { return one && one->awaits_card(); }))
       continue;
     // A write of no bytes is carried out nowhere, and acknowledged all the same.
     auto& work = add(**lane, {.is_signaled = true});
@@ -120,9 +117,13 @@ void rc_transport::lose_all(const std::string& reason) {
     if (one) one->lose();
 }
 
+std::span<std::unique_ptr<connection>> rc_transport::lanes_of(int pe) {
+  return {&connections_[index_of(0, pe)], static_cast<std::size_t>(options_.lanes)};
+}
+
 void rc_transport::end_lanes(int pe) {
-  for (int lane = 0; lane < options_.lanes; ++lane)
-    if (const auto& one = connections_[index_of(lane, pe)]) one->lose();
+  for (const auto& one : lanes_of(pe))
+    if (one) one->lose();
 }
 
 bool rc_transport::tell_endings(listener& listener) {

@@ -18,8 +18,6 @@ namespace {
 constexpr auto look_every = std::chrono::milliseconds(10);
 /// A call in this many looks at the clock, and at what rarely happens.
 constexpr unsigned look_at_call = 64;
-/// Buffers go back to the card so many at a time.
-constexpr std::size_t buffers_at_once = 16;
 
 using completions = std::array<ibv_wc, poll_batch>;
 
@@ -88,7 +86,7 @@ void rc_transport::take_arrival(rail& from, const ibv_wc& completion, listener& 
   }
   // The buffers of a connection that ended come back with an error, and are as good as before.
   from.receive_again(completion);
-  from.flush_receives(buffers_at_once);
+  from.flush_receives();
 }
 
 bool rc_transport::poll_sends(rail& from, listener& listener, bool all) {

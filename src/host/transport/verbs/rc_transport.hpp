@@ -6,6 +6,7 @@
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -126,6 +127,8 @@ class rc_transport final : public transport {
   void probe_peers(clock::time_point now);
   void lose(int pe, const std::string& reason);
   void lose_all(const std::string& reason);
+  /// A connection for each lane, null where there is none.
+  std::span<std::unique_ptr<connection>> lanes_of(int pe);
   void end_lanes(int pe);
   bool tell_endings(listener& listener);
 
