@@ -29,7 +29,7 @@ constexpr int commands_at_a_time = 64;
 /// How long the proxy's thread looks on after something has happened.
 constexpr microseconds watchful{20};
 /// While others drive, it looks whether they still do: less often, the longer it has always found
-/// them at it, so that it takes over after at most half as long.
+/// them at it, so that it takes over after at most about as long as they have been.
 constexpr microseconds shortest_tick{200};
 constexpr microseconds longest_tick{10000};
 /// Between looks at what gives no event: this part of how long nothing has happened.
@@ -223,6 +223,7 @@ bool proxy::peek(int pe, symmetric_place from, std::span<std::uint64_t> to, dead
 void proxy::run() {
   ::pthread_setname_np(::pthread_self(), "heddle-proxy");
   ::prctl(PR_SET_TIMERSLACK, 1000ul, 0, 0, 0);
+  moved_at_ = clock::now();
   while (!ends_.load()) {
     bool moved = false;
     if (driving_.try_lock()) {
@@ -243,7 +244,7 @@ void proxy::run() {
 void proxy::sleep() {
   const auto helped = helped_.load(std::memory_order_relaxed);
   if (helped != std::exchange(helped_before_, helped)) {
-    const bool at_this_moment = std::atomic_ref(drivers_).load(std::memory_order_relaxed) > 0;
+    const bool at_this_moment = load(&drivers_, relaxed) > 0;
     tick_ = at_this_moment ? std::clamp(2 * tick_, shortest_tick, longest_tick) : shortest_tick;
     return wait(false, tick_);
   }
