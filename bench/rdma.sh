@@ -38,10 +38,4 @@ perftest perftest_write_bw 1048576 '1e6 / $4' ib_write_bw -n 30 -t 16
 perftest perftest_write_rate 8 '1 / $5' ib_write_bw -n 2000 -t 64
 perftest perftest_atomic_rate 8 '1 / $5' ib_atomic_bw -n 1000
 
-export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=29400 HEDDLE_JOB_SECRET=rdma.sh
-export HEDDLE_P2P_DISABLE=1 HEDDLE_TRANSPORT=verbs
-heddle=("$program" --batches 3 --batch-us 200000 --idle-s 0)
-RANK=1 LOCAL_RANK=1 HEDDLE_IB_HCA="=rxe1" "${heddle[@]}" &
-second=$!
-RANK=0 LOCAL_RANK=0 HEDDLE_IB_HCA="=rxe0" "${heddle[@]}"
-wait $second
+"$(dirname "$0")/../tests/rdma_vm/pair.sh" "$program" --batches 3 --batch-us 200000 --idle-s 0

@@ -221,7 +221,9 @@ int main(int argc, char** argv) {
   app.add_option("--batches", effort.batches, "timed batches (median)")->check(CLI::Range(1, 1000));
   app.add_option("--idle-s", idle_s, "how long the PEs sleep; 0: not")
       ->check(CLI::Range(0.0, 60.0));
-  app.add_option("--only", only, "the one thing to measure, as it is called in the output");
+  app.add_option("--only", only, "the one thing to measure, as it is called in the output")
+      ->check(CLI::IsMember({"network_signal", "network_put", "network_rate", "network_signal_rate",
+                             "network_atomic_rate", "network_idle"}));
   CLI11_PARSE(app, argc, argv);
 
   return bench::run_program("network_put", [&] {

@@ -4,34 +4,22 @@
 #
 # verbs_jobs.sh BIN-FOLDER: in the guest, jobs of two processes, one on rxe0 and one on rxe1.
 set -uo pipefail
-bin=$1 here=$(cd "$(dirname "$0")/../networks" && pwd)
+bin=$1 here=$(cd "$(dirname "$0")/../networks" && pwd) pair=$(dirname "$0")/pair.sh
 . "$here/checks.sh"
-export HEDDLE_P2P_DISABLE=1 HEDDLE_TRANSPORT=verbs HEDDLE_TIMEOUT=60
+export HEDDLE_TIMEOUT=60
 # rdma_rxe takes 7 retries for retries without end.
 export HEDDLE_IB_RETRY_CNT=6
 right="Out of bounds values : 0 OK"
 
-# pair PROGRAM...: the status is the first that was not 0.
-pair() {
-  local status second
-  export WORLD_SIZE=2 MASTER_ADDR=127.0.0.1 MASTER_PORT=$((20000 + RANDOM % 12000)) HEDDLE_JOB_SECRET=$RANDOM$RANDOM
-  RANK=1 LOCAL_RANK=1 HEDDLE_IB_HCA="=rxe1" "$@" &
-  second=$!
-  RANK=0 LOCAL_RANK=0 HEDDLE_IB_HCA="=rxe0" "$@"
-  status=$?
-  wait $second || status=$?
-  return $status
-}
-
 for algo in one_shot two_shot ring tree; do
-  check "all_reduce by $algo" 0 "$right" HEDDLE_ALGO=$algo pair "$bin/heddle-perf" all_reduce -b 8 -e 40000 -f 71 -n 1 -w 0
+  check "all_reduce by $algo" 0 "$right" HEDDLE_ALGO=$algo "$pair" "$bin/heddle-perf" all_reduce -b 8 -e 40000 -f 71 -n 1 -w 0
 done
-check "all_reduce of 1 MB" 0 "$right" pair "$bin/heddle-perf" all_reduce -b 1000000 -e 1000000 -n 1 -w 0
+check "all_reduce of 1 MB" 0 "$right" "$pair" "$bin/heddle-perf" all_reduce -b 1000000 -e 1000000 -n 1 -w 0
 for operation in put get signal atomic; do
-  check "$operation" 0 "values : 0" pair "$bin/heddle-perf" $operation -b 1 -e 70001 -f 41 -n 2
+  check "$operation" 0 "values : 0" "$pair" "$bin/heddle-perf" $operation -b 1 -e 70001 -f 41 -n 2
 done
-check "the path" 0 "pe: 1  path: network  reason: reached by verbs" pair "$bin/heddle-info"
+check "the path" 0 "pe: 1  path: network  reason: reached by verbs" "$pair" "$bin/heddle-info"
 for wait in all_reduce kernel_quiet finalize; do
-  check "a PE dies, $wait" 137 "^RIGHT" pair "$bin/struck_pe" "$wait" kill 1
+  check "a PE dies, $wait" 137 "^RIGHT" "$pair" "$bin/struck_pe" "$wait" kill 1
 done
 finish
