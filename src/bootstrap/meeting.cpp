@@ -4,11 +4,13 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <optional>
+#include <thread>
 
 #include "bootstrap/rank_list.hpp"
 #include "support/log.hpp"
@@ -49,7 +51,7 @@ std::optional<std::string> exchange(int socket, Side& side, std::vector<std::byt
 struct meeting::stranger {
   shielded_fd socket;
   std::uint64_t key;
-  clock::time_point until;
+  clock::time_point since;
   listener_handshake handshake;
 };
 
@@ -105,7 +107,7 @@ void meeting::run(deadline until) {
       else
         retry_call("it did not answer in time");
     }
-    while (!strangers_.empty() && now >= strangers_.front().until)
+    while (!strangers_.empty() && now >= strangers_.front().since + request_.patience)
       drop(strangers_.begin(), "it did not complete the handshake in time");
     if (until.passed()) time_out();
     for (auto& event : poller_.wait(next_wake(until))) dispatch(event);
@@ -115,7 +117,7 @@ void meeting::run(deadline until) {
 int meeting::next_wake(deadline until) const {
   auto at = until.at();
   if (call_) at = std::min(at, call_->at);
-  if (!strangers_.empty()) at = std::min(at, strangers_.front().until);
+  if (!strangers_.empty()) at = std::min(at, strangers_.front().since + request_.patience);
   auto left = std::chrono::ceil<std::chrono::milliseconds>(at - clock::now()).count();
   return static_cast<int>(std::clamp<long long>(left, 0, 1'000'000));
 }
@@ -151,16 +153,7 @@ void meeting::accept_some(int listener) {
     unique_fd socket(::accept4(listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
-      // Out of descriptors: strangers are the ones to give theirs up.
-      if ((errno == EMFILE || errno == ENFILE) && !strangers_.empty()) {
-        drop(strangers_.begin(), "this process has no descriptors left (ulimit -n)");
-        continue;
-      }
-      if (errno == EMFILE || errno == ENFILE)
-        throw_system_error(errno,
-                           "rank {} of {} has {} connections of other ranks and no descriptor for "
-                           "the next; raise ulimit -n",
-                           request_.rank, request_.size, links_.size());
+      if ((errno == EMFILE || errno == ENFILE) && free_descriptor(listener, errno)) continue;
       return;
     }
     if (strangers_.size() >= request_.most_strangers)
@@ -168,11 +161,31 @@ void meeting::accept_some(int listener) {
     prepare_stream(socket.get());
     auto key = next_key_++;
     strangers_.push_back(
-        {shielded_fd(std::move(socket)), key, clock::now() + request_.patience,
+        {shielded_fd(std::move(socket)), key, clock::now(),
          listener_handshake(request_.secret, [this](auto& hello) { return judge(hello); })});
     poller_.add(strangers_.back().socket.get(), EPOLLIN, key);
     serve(std::prev(strangers_.end()));
   }
+}
+
+bool meeting::free_descriptor(int listener, int reason) {
+  // The kernel wants a descriptor before it looks whether anybody calls.
+  pollfd caller{listener, POLLIN, 0};
+  if (::poll(&caller, 1, 0) != 1) return false;
+  if (strangers_.empty())
+    throw_system_error(reason,
+                       "rank {} of {} has {} connections of other ranks and no descriptor for the "
+                       "next; raise ulimit -n",
+                       request_.rank, request_.size, links_.size());
+  // Strangers are the ones to give theirs up, but a rank is a stranger until it has proved itself.
+  constexpr std::chrono::milliseconds time_for_a_handshake(100);
+  if (clock::now() < strangers_.front().since + time_for_a_handshake) {
+    // The listener stays readable: this is what keeps the loop from spinning.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return false;
+  }
+  drop(strangers_.begin(), "this process has no descriptors left (ulimit -n)");
+  return true;
 }
 
 void meeting::serve(std::list<stranger>::iterator who) {

@@ -70,6 +70,7 @@ class meeting {
 
   void read_link(int rank, frame_link& link);
   void accept_some(int listener);
+  bool free_descriptor(int listener, int reason);
   void serve(std::list<stranger>::iterator who);
   void drop(std::list<stranger>::iterator who, const std::string& problem);
   std::string judge(const caller_hello& hello) const;

@@ -7,6 +7,8 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <filesystem>
@@ -20,6 +22,7 @@
 #include "bootstrap/rendezvous.hpp"
 #include "bootstrap/unique_id_bootstrap.hpp"
 #include "check_status.hpp"
+#include "support/lowered_descriptor_limit.hpp"
 #include "unique_id_parts.hpp"
 
 using namespace heddle;
@@ -206,6 +209,28 @@ TEST_CASE("strangers are bounded in number, and the oldest goes first") {
     pollfd entry{silent[static_cast<std::size_t>(i)].get(), POLLIN, 0};
     CHECK(::poll(&entry, 1, i < 92 ? 20'000 : 0) == (i < 92 ? 1 : 0));
   }
+}
+
+TEST_CASE("the last descriptor is enough for the last rank") {
+  listening_rank rank;
+  meeting met(rank.request());
+  const pid_t child = ::fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    try {
+      meeting(rank.call_of(1)).run(deadline::after(20s));
+    } catch (const error&) {
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  {
+    const lowered_descriptor_limit one_more(1);
+    CHECK_NOTHROW(met.run(deadline::after(20s)));
+  }
+  int state = 0;
+  REQUIRE(::waitpid(child, &state, 0) == child);
+  CHECK((WIFEXITED(state) && WEXITSTATUS(state) == 0));
 }
 
 TEST_CASE("connections without end leave the deadline as it is") {

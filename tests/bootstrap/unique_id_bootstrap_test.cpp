@@ -7,7 +7,6 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 #include <netdb.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +22,7 @@
 #include "bootstrap/socket_address.hpp"
 #include "check_status.hpp"
 #include "environment_variable.hpp"
+#include "support/lowered_descriptor_limit.hpp"
 #include "thread_starter.hpp"
 #include "unique_id_parts.hpp"
 
@@ -201,14 +201,11 @@ TEST_CASE("rank 0 says so when it has no descriptors for the others") {
     }
     ::_exit(1);
   }
-  rlimit before{};
-  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-  const auto few = static_cast<rlim_t>(unique_fd(::dup(0)).get() + 20);
-  const rlimit less{few, before.rlim_max};
-  REQUIRE(::setrlimit(RLIMIT_NOFILE, &less) == 0);
-  check_status([&] { join_unique_id(id, 0, size, loopback, deadline::after(20s)); },
-               HEDDLE_ERROR_SYSTEM, "raise ulimit -n");
-  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  {
+    const lowered_descriptor_limit few(20);
+    check_status([&] { join_unique_id(id, 0, size, loopback, deadline::after(20s)); },
+                 HEDDLE_ERROR_SYSTEM, "raise ulimit -n");
+  }
   int state = 0;
   REQUIRE(::waitpid(child, &state, 0) == child);
   CHECK((WIFEXITED(state) && WEXITSTATUS(state) == 0));

@@ -5,7 +5,6 @@
 #include <arpa/inet.h>
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 
 #include <functional>
 #include <set>
@@ -13,6 +12,7 @@
 #include "bootstrap/socket_address.hpp"
 #include "host/transport/tcp/doorway.hpp"
 #include "support/deadline.hpp"
+#include "support/lowered_descriptor_limit.hpp"
 #include "tcp_parts.hpp"
 
 using namespace heddle;
@@ -186,18 +186,8 @@ TEST_CASE("without descriptors peers wait outside, nobody spins, and they get in
     peers.push_back(here.connect());
     REQUIRE(feed(peers.back().get(), bytes_of(hello_of(i))) == sizeof(hello));
   }
-  struct limit {
-    limit() {
-      REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-      const unique_fd next(::dup(STDERR_FILENO));
-      const rlimit less{static_cast<rlim_t>(next.get()) + 3, before.rlim_max};
-      REQUIRE(::setrlimit(RLIMIT_NOFILE, &less) == 0);
-    }
-    ~limit() { ::setrlimit(RLIMIT_NOFILE, &before); }
-    rlimit before{};
-  };
   {
-    const limit few;
+    const lowered_descriptor_limit few(3);
     REQUIRE(here.calls());
     here.look();
     CHECK(here.lanes.size() < peers.size());
