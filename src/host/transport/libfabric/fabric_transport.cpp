@@ -18,7 +18,6 @@ namespace {
 
 constexpr std::size_t message_bytes = 4096;
 constexpr std::size_t most_messages = 256;  ///< each way: 1 MiB of buffers
-constexpr std::size_t most_transfers = 1024;
 
 std::string card_of(const fi_info& info, const std::string& interface) {
   const auto* bus = info.nic ? info.nic->bus_attr : nullptr;
@@ -66,8 +65,8 @@ fabric_transport::fabric_transport(const library& functions, const fi_info& chos
       inject_size_(endpoint_.info().tx_attr->inject_size),
       keeps_contexts_((endpoint_.info().mode & (FI_CONTEXT | FI_CONTEXT2)) != 0),
       receives_(std::min(endpoint_.info().rx_attr->size, most_messages)),
-      messages_(std::min(endpoint_.info().tx_attr->size, most_messages)),
-      transfers_(std::min(endpoint_.info().tx_attr->size, most_transfers)) {
+      messages_(std::min(most_under_way(endpoint_.info()), most_messages)),
+      transfers_(most_under_way(endpoint_.info())) {
   if (traits_.has_atomics) traits_.has_atomics = has_word_atomics(endpoint_.get());
   const std::size_t buffer_bytes =
       (receives_.size() + messages_.size()) * traits_.most_message_bytes;

@@ -152,6 +152,16 @@ bool has_sound_atomics(const fi_info& info) {
   return (info.caps & FI_ATOMIC) != 0 && !view(info.fabric_attr->prov_name).ends_with(";ofi_rxd");
 }
 
+std::size_t most_under_way(const fi_info& info) {
+  constexpr std::size_t most = 1024;
+  // It sends up to 128 datagrams unasked, which a socket's receive buffer of the usual 208 KiB does
+  // not hold, and waits long for each that is lost: thousands of small transfers took 20 s, not
+  // 0.5.
+  constexpr std::size_t datagrams = 32;
+  const bool is_datagrams = view(info.fabric_attr->prov_name).ends_with(";ofi_rxd");
+  return std::min(info.tx_attr->size, is_datagrams ? datagrams : most);
+}
+
 std::vector<provider_candidate> rank_providers(std::span<const fi_info* const> offered,
                                                const provider_wish& wish) {
   const judge judge(wish);
