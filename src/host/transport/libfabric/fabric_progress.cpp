@@ -40,7 +40,7 @@ bool fabric_transport::progress(listener& listener) {
   }
   if (!idle_receives_.empty()) any |= receive_again();
   if (!waiting_peers_.empty()) any |= send_waiting();
-  if (!failures_.empty()) any |= tell_failures(listener);
+  any |= endings_.tell(listener);
   return any;
 }
 
@@ -128,7 +128,7 @@ bool fabric_transport::send_waiting() {
 }
 
 bool fabric_transport::may_wait() {
-  return failures_.empty() && waiting_peers_.empty() && idle_receives_.empty() &&
+  return endings_.empty() && waiting_peers_.empty() && idle_receives_.empty() &&
          endpoint_.may_wait();
 }
 
@@ -138,20 +138,15 @@ void fabric_transport::lose(peer& to, const std::string& reason) {
   last_loss_ = clock::now();
   while (operation* one = to.waiting.pop()) give_back(one);
   const int pe = to.silent.pe;
-  failures_.push_back({pe, fmt::format("PE {} at {} cannot be reached through {}: {}", pe,
-                                       describe(pe), traits_.name, reason)});
+  endings_.lost(pe, fmt::format("PE {} at {} cannot be reached through {}: {}", pe, describe(pe),
+                                traits_.name, reason));
 }
 
 void fabric_transport::lose_all(const std::string& reason) {
   if (std::exchange(lost_all_, true)) return;
   for (auto& each : peers_)
     if (each) each->lost = true;
-  failures_.push_back({-1, fmt::format("{} does not work any more: {}", traits_.name, reason)});
-}
-
-bool fabric_transport::tell_failures(listener& listener) {
-  for (const auto& one : std::exchange(failures_, {})) listener.on_failure(one.pe, one.reason);
-  return true;
+  endings_.lost(-1, fmt::format("{} does not work any more: {}", traits_.name, reason));
 }
 
 }  // namespace heddle::libfabric

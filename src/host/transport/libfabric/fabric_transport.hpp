@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "host/transport/endings.hpp"
 #include "host/transport/libfabric/endpoint.hpp"
 #include "host/transport/libfabric/libfabric_transport.hpp"
 #include "host/transport/libfabric/local_memory.hpp"
@@ -80,10 +81,6 @@ class fabric_transport final : public transport {
     bool refused = false;  ///< took nothing when asked last
     clock::time_point refused_since, refused_last;
   };
-  struct failure {
-    int pe;
-    std::string reason;
-  };
 
   /// The peer, which may be lost.
   peer& peer_of(int pe);
@@ -103,7 +100,6 @@ class fabric_transport final : public transport {
 
   void complete(const fi_cq_data_entry& entry, listener& listener);
   void complete_with_error();
-  bool tell_failures(listener& listener);
   void lose(peer& to, const std::string& reason);
   void lose_all(const std::string& reason);
 
@@ -123,7 +119,7 @@ class fabric_transport final : public transport {
   std::vector<bytes> addresses_;
   std::vector<std::unique_ptr<peer>> peers_;  ///< by PE; null until it is used
   std::vector<int> waiting_peers_;            ///< with messages in `waiting`
-  std::vector<failure> failures_;             ///< not told yet
+  endings endings_;                           ///< not told yet
   clock::time_point last_loss_;
   bool lost_all_ = false;
 };

@@ -223,7 +223,7 @@ bool stream_transport::progress(listener& listener) {
     if (i < open_.size() && open_[i] == from) ++i;
   }
   if (!few || !unfinished_.empty() || ++looks_ % looks_between == 0) any |= look_at_all(listener);
-  return (!endings_.empty() && tell_endings(listener)) || any;
+  return endings_.tell(listener) || any;
 }
 
 bool stream_transport::send_unsent(listener& listener) {
@@ -331,8 +331,8 @@ void stream_transport::lose(int pe, const std::string& reason) {
   if (lost.is_lost) return;
   // Who has left in order refuses connections that come after.
   if (!lost.has_left)
-    endings_.push_back({pe, fmt::format("PE {} at {} cannot be reached through {}: {}", pe,
-                                        describe(pe), traits_.name, reason)});
+    endings_.lost(pe, fmt::format("PE {} at {} cannot be reached through {}: {}", pe, describe(pe),
+                                  traits_.name, reason));
   drop(pe);
 }
 
@@ -356,13 +356,7 @@ void stream_transport::note_leaving(int pe) {
     }
   // The peer may have taken a connection of which this side has not heard yet, and used it.
   if (std::any_of(other.streams.begin(), other.streams.end(), may_bring)) return;
-  if (!std::exchange(other.has_left, true)) endings_.push_back({pe, {}});
-}
-
-bool stream_transport::tell_endings(listener& listener) {
-  for (const auto& each : std::exchange(endings_, {}))
-    each.failure ? listener.on_failure(each.pe, *each.failure) : listener.on_left(each.pe);
-  return true;
+  if (!std::exchange(other.has_left, true)) endings_.left(pe);
 }
 
 }  // namespace heddle::tcp

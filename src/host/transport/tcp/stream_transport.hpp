@@ -6,12 +6,12 @@
 #include <cstddef>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "bootstrap/socket_address.hpp"
+#include "host/transport/endings.hpp"
 #include "host/transport/tcp/doorway.hpp"
 #include "host/transport/tcp/message_pool.hpp"
 #include "host/transport/tcp/stream.hpp"
@@ -71,11 +71,6 @@ class stream_transport final : public transport {
     bool is_leaving = false;  ///< it has said goodbye on a lane
     bool has_left = false;    ///< ... and on all that may have brought something
   };
-  /// What the listener is to be told of a peer.
-  struct ending {
-    int pe;
-    std::optional<std::string> failure;  ///< none: it has left in order
-  };
   struct exposed {
     std::byte* start;
     std::size_t size;
@@ -96,7 +91,6 @@ class stream_transport final : public transport {
   }
   /// Once nothing can come from a peer that is leaving, it has left.
   void note_leaving(int pe);
-  bool tell_endings(listener& listener);
   [[nodiscard]] std::byte* exposed_place(const operation_header& header) const;
   /// An address as a key.
   static std::string name_of(std::span<const std::byte> address);
@@ -135,7 +129,7 @@ class stream_transport final : public transport {
   std::vector<stream*> unsent_;       ///< open, and with something in the outbox
   std::vector<stream*> unfinished_;   ///< connecting, greeting or crossed
   std::map<std::pair<int, std::uint64_t>, exposed> exposed_;  ///< by region and offset
-  std::vector<ending> endings_;                               ///< not told yet
+  endings endings_;                                           ///< not told yet
   unsigned looks_ = 0;
   bool has_left_ = false;
 };

@@ -77,7 +77,7 @@ void rc_transport::take_goodbye(const rail& from, const ibv_wc& completion) {
   if (++leaves.goodbyes < ntohl(completion.imm_data) || is_gone(pe)) return;
   leaves.has_left = true;
   log::trace(log::subsystem::transport, "PE {} has left", pe);
-  endings_.push_back({pe, {}});
+  endings_.left(pe);
   end_lanes(pe);
 }
 
@@ -105,14 +105,14 @@ void rc_transport::lose(int pe, const std::string& reason) {
   if (is_gone(pe)) return;
   peer_of(pe).lost = true;
   log::info(log::subsystem::transport, "PE {} is lost: {}", pe, reason);
-  endings_.push_back({pe, fmt::format("PE {} cannot be reached: {}", pe, reason)});
+  endings_.lost(pe, fmt::format("PE {} cannot be reached: {}", pe, reason));
   end_lanes(pe);
 }
 
 void rc_transport::lose_all(const std::string& reason) {
   if (lost_all_) return;
   lost_all_ = true;
-  endings_.push_back({-1, reason});
+  endings_.lost(-1, reason);
   for (const auto& one : connections_)
     if (one) one->lose();
 }
@@ -124,13 +124,6 @@ std::span<std::unique_ptr<connection>> rc_transport::lanes_of(int pe) {
 void rc_transport::end_lanes(int pe) {
   for (const auto& one : lanes_of(pe))
     if (one) one->lose();
-}
-
-bool rc_transport::tell_endings(listener& listener) {
-  if (endings_.empty()) return false;
-  for (const auto& each : std::exchange(endings_, {}))
-    each.failure ? listener.on_failure(each.pe, *each.failure) : listener.on_left(each.pe);
-  return true;
 }
 
 }  // namespace heddle::verbs

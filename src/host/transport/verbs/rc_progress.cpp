@@ -62,7 +62,7 @@ bool rc_transport::progress(listener& listener) {
   } catch (const error& problem) {
     lose_all(problem.what());
   }
-  return tell_endings(listener) || happened;
+  return endings_.tell(listener) || happened;
 }
 
 bool rc_transport::poll_arrivals(rail& from, listener& listener) {

@@ -5,13 +5,13 @@
 #include <array>
 #include <chrono>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "host/transport/endings.hpp"
 #include "host/transport/transport.hpp"
 #include "host/transport/verbs/connection.hpp"
 #include "host/transport/verbs/memory.hpp"
@@ -81,10 +81,6 @@ class rc_transport final : public transport {
     bool has_left = false;
     std::uint32_t goodbyes = 0;  ///< one on each lane that it had
   };
-  struct ending {
-    int pe;
-    std::optional<std::string> failure;  ///< none: it has left
-  };
 
   // Posting (rc_transport.cpp).
   peer& peer_of(int pe);
@@ -130,7 +126,6 @@ class rc_transport final : public transport {
   /// A connection for each lane, null where there is none.
   std::span<std::unique_ptr<connection>> lanes_of(int pe);
   void end_lanes(int pe);
-  bool tell_endings(listener& listener);
 
   verbs_options options_;
   traits traits_;
@@ -143,7 +138,7 @@ class rc_transport final : public transport {
   std::vector<std::unique_ptr<connection>> connections_;  ///< by index_of
   std::vector<connection*> chained_;                      ///< with operations to flush
   std::vector<connection*> opening_;                      ///< whose hello is to be repeated
-  std::vector<ending> endings_;                           ///< not told yet
+  endings endings_;                                       ///< not told yet
   /// Completions that may_wait() found.
   std::vector<std::pair<rail*, ibv_wc>> found_arrivals_, found_sends_;
   /// Since when a port is not active; max(): it is.
