@@ -8,7 +8,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 folder=$(realpath -m "$1")
-modules=(virtio_pci virtio_console 9pnet_virtio 9p overlay crc32_generic crc32c_generic ib_uverbs rdma_rxe veth)
+modules=(virtio_pci virtio_console 9pnet_virtio 9p overlay crc32_generic crc32c_generic ib_uverbs rdma_ucm rdma_rxe veth)
 
 give_up() { echo "rdma_vm: $*" >&2; exit 77; }
 

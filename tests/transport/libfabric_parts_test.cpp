@@ -75,7 +75,8 @@ provider_wish wish(std::string provider = "", std::string interfaces = "", bool 
           false,
           {{"lo", true, {ip("127.0.0.1")}},
            {"eth0", false, {ip("192.0.2.2")}},
-           {"ib0", false, {ip("198.51.100.2")}}}};
+           {"ib0", false, {ip("198.51.100.2")}}},
+          false};
 }
 
 std::vector<provider_candidate> rank(std::deque<offered>& offers, const provider_wish& wish) {
@@ -125,12 +126,25 @@ TEST_CASE("over Ethernet net is first, then tcp;ofi_rxm, sockets and udp;ofi_rxd
 TEST_CASE("a network card is preferred to Ethernet, and is not bound to the interface's name") {
   auto offers = ethernet();
   offers.emplace_back("verbs;ofi_rxm", "mlx5_0", "198.51.100.2");
-  CHECK(rank(offers, wish("", "eth0")).front().provider == "verbs;ofi_rxm");
+  auto asked = wish("", "eth0");
+  asked.shares_receives = true;
+  CHECK(rank(offers, asked).front().provider == "verbs;ofi_rxm");
   offers.emplace_back("efa", "rdmap0");
   offers.emplace_back("cxi", "cxi0");
   const auto ranked = rank(offers, wish());
   CHECK(ranked[0].provider == "cxi");
   CHECK(ranked[1].provider == "efa");
+}
+
+TEST_CASE("verbs;ofi_rxm is taken where its connections share their receive buffers alone") {
+  std::deque<offered> offers;
+  offers.emplace_back("verbs;ofi_rxm", "mlx5_0", "198.51.100.2");
+  auto asked = wish("verbs;ofi_rxm");
+  const auto refused = rank(offers, asked).front();
+  CHECK_FALSE(refused.fits);
+  CHECK(refused.reason.find("FI_OFI_RXM_USE_SRX=1") != std::string::npos);
+  asked.shares_receives = true;
+  CHECK(rank(offers, asked).front().fits);
 }
 
 TEST_CASE("the provider that is asked for is the only one that fits") {

@@ -210,10 +210,11 @@ TEST_CASE("a stranger's messages and writes leave a PE as it was") {
       auto stranger = make_transport(self.seed() + 7, std::chrono::duration<double>(patience()));
       std::vector<transport::bytes> addresses{self.network().address(), {}};
       stranger->set_addresses(addresses);
-      const auto own = stranger->expose(0, 0, self.local(64).data(), 64);
+      const auto poison = self.local(64);
+      std::fill(poison.begin(), poison.end(), std::byte{0xff});
+      const auto own = stranger->expose(0, 0, poison.data(), poison.size());
       stranger->add_remote(0, 0, 0, self.heap().size(), own);
       record told;
-      std::vector<std::byte> poison(8, std::byte{0xff});
       const auto until = deadline::after(std::chrono::seconds(5));
       bool greeted = false;
       bool wrote = false;

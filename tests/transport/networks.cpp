@@ -86,6 +86,7 @@ const std::vector<network>& networks() {
       // Where there is an RDMA device: in the machine of tests/rdma_vm.
       with_ends_told(verbs_network("verbs", 1)),
       with_ends_told(verbs_network("verbs_rails", 2)),
+      libfabric_network("verbs_rxm", "verbs;ofi_rxm"),
   };
   return all;
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <heddle/error.hpp>
 #include <string_view>
@@ -86,6 +87,9 @@ class judge {
     if ((info.caps & FI_RMA) == 0) return "neither writes nor reads remote memory (FI_RMA)";
     if (!promised_order(info)) return "its messages may overtake each other (FI_ORDER_SAS)";
     if (info.ep_attr->msg_prefix_size != 0) return "wants a prefix in messages (FI_MSG_PREFIX)";
+    if (provider == "verbs;ofi_rxm" && !wish_.shares_receives)
+      return "crashes when two PEs connect to each other at the same moment (seen in 1.17) unless "
+             "FI_OFI_RXM_USE_SRX=1; HEDDLE_TRANSPORT=verbs does without it";
     if (goes_over_ip(provider) && wish_.cards_only)
       return "goes over IP, where heddle's own tcp is quicker: taken if HEDDLE_TRANSPORT or "
              "HEDDLE_FABRIC_PROVIDER asks for it";
@@ -131,6 +135,12 @@ bool same_place(const provider_candidate& a, const provider_candidate& b) {
 }
 
 }  // namespace
+
+bool provider_wish::asks_to_share_receives() {
+  constexpr std::array<std::string_view, 4> yes = {"1", "yes", "true", "on"};
+  const char* said = std::getenv("FI_OFI_RXM_USE_SRX");  // NOLINT(concurrency-mt-unsafe)
+  return std::find(yes.begin(), yes.end(), view(said)) != yes.end();
+}
 
 bool is_named(std::string_view provider, std::string_view wanted) {
   return provider == wanted ||

@@ -27,6 +27,11 @@ struct provider_wish {
   bool cards_only = false;
   /// Of this machine.
   std::vector<network_interface> there;
+  /// Connections of ofi_rxm over verbs share their receive buffers (FI_OFI_RXM_USE_SRX).
+  bool shares_receives = asks_to_share_receives();
+
+  /// As this process's environment has it.
+  static bool asks_to_share_receives();
 };
 
 /// One provider on one interface, and why it is taken or not.
