@@ -103,6 +103,7 @@ template <class T, class Form>
 typename Form::type all_reduce_kernels<T, Form>::find(const plan& plan, heddle_op_t op) {
   switch (op) {
     case HEDDLE_SUM:
+    case HEDDLE_AVG:
       return detail::find_all_reduce<T, reduce_sum, Form>(plan);
     case HEDDLE_PROD:
       return detail::find_all_reduce<T, reduce_prod, Form>(plan);
@@ -110,8 +111,6 @@ typename Form::type all_reduce_kernels<T, Form>::find(const plan& plan, heddle_o
       return detail::find_all_reduce<T, reduce_min, Form>(plan);
     case HEDDLE_MAX:
       return detail::find_all_reduce<T, reduce_max, Form>(plan);
-    case HEDDLE_AVG:
-      return detail::find_all_reduce<T, reduce_avg, Form>(plan);
   }
   return nullptr;
 }

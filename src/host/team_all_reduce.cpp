@@ -123,6 +123,7 @@ void heddle_team::all_reduce(const void* input, void* output, std::size_t count,
   args_.output = heap.translate(output, bytes);
   require_no_overlap(args_.input, args_.output, bytes);
   args_.count = count;
+  args_.divisor = op == HEDDLE_AVG ? n_pes() : 0;
   args_.stores =
       kernel.plan.streaming ? heddle::detail::stores::streaming : heddle::detail::stores::cached;
   const bool on_host = runtime_.place().is_host();

@@ -71,6 +71,7 @@ struct runner {
       const library_kernel kernel{
           entry,
           {team.ref(pe), topology_of(pe, team.n_pes()), input, output, count,
+           op == HEDDLE_AVG ? team.n_pes() : 0,
            chosen.streaming ? detail::stores::streaming : detail::stores::cached}};
       team.launch(pe, channels, kernel);
       if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
@@ -162,7 +163,8 @@ TEST_CASE("a direct average of halves is not lost in a sum that they cannot hold
     CHECK_NOTHROW(team.run([&](int pe) {
       auto* values = team.user<f16>(pe);
       for (std::size_t i = 0; i < count; ++i) values[i] = value;
-      const library_kernel kernel{entry, {team.ref(pe), topology_of(pe, 8), values, values, count}};
+      const library_kernel kernel{entry,
+                                  {team.ref(pe), topology_of(pe, 8), values, values, count, 8}};
       team.launch(pe, 1, kernel);
       for (std::size_t i = 0; i < count; ++i)
         if (values[i].bits != value.bits) throw std::runtime_error("the average is wrong");

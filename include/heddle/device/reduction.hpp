@@ -26,9 +26,8 @@ struct accumulator<bf16> {
   HEDDLE_FN static bf16 narrow(float value) { return to_bf16(value); }
 };
 
-/// A reduction has `combine(a, b)`, associative but for rounding, and `finish(a, n_pes)`, applied
-/// once to the combination of all PEs' elements. Signed integers wrap (they are combined as
-/// unsigned).
+/// A reduction has `combine(a, b)`, associative but for rounding. Signed integers wrap (they are
+/// combined as unsigned). An average is a sum that is divided when it is complete (`finished`).
 struct reduce_sum {
   template <class A>
   HEDDLE_FN static A combine(A a, A b) {
@@ -38,10 +37,6 @@ struct reduce_sum {
     } else {
       return a + b;
     }
-  }
-  template <class A>
-  HEDDLE_FN static A finish(A a, int) {
-    return a;
   }
 };
 
@@ -55,10 +50,6 @@ struct reduce_prod {
       return a * b;
     }
   }
-  template <class A>
-  HEDDLE_FN static A finish(A a, int) {
-    return a;
-  }
 };
 
 /// min and max of floating-point numbers: a NaN in either is the result (as IEEE 754-2019 minimum).
@@ -71,10 +62,6 @@ struct reduce_min {
       return (b < a || b != b) ? b : a;
     }
   }
-  template <class A>
-  HEDDLE_FN static A finish(A a, int) {
-    return a;
-  }
 };
 
 struct reduce_max {
@@ -86,18 +73,39 @@ struct reduce_max {
       return (a < b || b != b) ? b : a;
     }
   }
-  template <class A>
-  HEDDLE_FN static A finish(A a, int) {
-    return a;
-  }
 };
 
-/// The sum divided by the number of PEs; integers truncate towards zero.
-struct reduce_avg : reduce_sum {
-  template <class A>
-  HEDDLE_FN static A finish(A a, int n_pes) {
-    return a / static_cast<A>(n_pes);
-  }
+namespace detail {
+
+/// What is done with the combination of all PEs' elements: nothing (0), or it is divided by that
+/// many, for an average; integers truncate towards zero.
+struct finish_for {
+  int divisor;
 };
+
+/// Whether results may have to be divided. Averages have no kernels of their own: sums' do both.
+template <class Op>
+inline constexpr bool may_average = standard::is_same_v<Op, reduce_sum>;
+
+/// An integer's division is long, and is not copied to each place of a CUDA kernel that may divide.
+template <class A>
+HEDDLE_APART HEDDLE_FN A divided_integer(A sum, int divisor) {
+  return sum / static_cast<A>(divisor);
+}
+template <class A>
+HEDDLE_FN A divided(A sum, int divisor) {
+  if constexpr (standard::is_integral_v<A>) return divided_integer(sum, divisor);
+  return sum / static_cast<A>(divisor);
+}
+
+template <class Op, class A>
+HEDDLE_FN A finished(A combined, finish_for finish) {
+  if constexpr (may_average<Op>) {
+    if (finish.divisor) return divided(combined, finish.divisor);
+  }
+  return combined;
+}
+
+}  // namespace detail
 
 }  // namespace heddle

@@ -40,6 +40,7 @@ struct all_reduce_args {
   const void* input;
   void* output;
   size_t count;                                    ///< elements
+  int divisor = 0;                                 ///< of the results, for an average; 0: none
   detail::stores stores = detail::stores::cached;  ///< of two_shot on the host
 };
 

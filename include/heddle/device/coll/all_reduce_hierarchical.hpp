@@ -90,12 +90,12 @@ HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
   if (mine.count * sizeof(T) <= channel_scratch::one_shot_capacity) {
     if (mine.count > 0 && !all_reduce_one_shot_simple<T, Op>(
                               group, team, scratch, rail_pes(domains), out + mine.begin,
-                              out + mine.begin, mine.count, {team.n_pes()}))
+                              out + mine.begin, mine.count, {args.divisor}))
       return false;
   } else {
     const int k = domains.count;
     const ring_place rail{k, domains.mine, domains.pe((domains.mine + k - 1) % k, domains.index),
-                          domains.pe((domains.mine + 1) % k, domains.index), team.n_pes()};
+                          domains.pe((domains.mine + 1) % k, domains.index), args.divisor};
     if (!reduce_along_ring<protocol::simple, T, Op>(group, team, rail,
                                                     scratch.links() + channel_scratch::rail_link,
                                                     out + mine.begin, out + mine.begin, mine.count))

@@ -19,7 +19,8 @@ namespace heddle {
 /// ll_capacity.
 template <class T, class Op, group G>
 HEDDLE_FN bool all_reduce_one_shot_ll(G group, const team_ref& team, const channel_scratch& scratch,
-                                      const T* input, T* output, size_t n) {
+                                      const T* input, T* output, size_t n,
+                                      detail::finish_for finish) {
   constexpr size_t per_word = 8 / sizeof(T);
   using acc = accumulator<T>;
   const int me = team.my_pe();
@@ -75,7 +76,7 @@ HEDDLE_FN bool all_reduce_one_shot_ll(G group, const team_ref& team, const chann
     }
     if (!arrived) break;
     for (size_t e = 0; e < per_word && w * per_word + e < n; ++e)
-      output[w * per_word + e] = acc::narrow(Op::finish(sum[e], n_pes));
+      output[w * per_word + e] = acc::narrow(detail::finished<Op>(sum[e], finish));
   }
   arrived = group.all(arrived);
   if (group.rank() == 0) scratch.state().one_shot_ll = epoch + 1;
@@ -158,17 +159,18 @@ HEDDLE_FN void all_reduce_one_shot(B block, const all_reduce_args& args) {
   constexpr size_t capacity = channel_scratch::one_shot_bytes(Protocol) / sizeof(T);
   const channel_scratch scratch(args.team, block.block_rank(), block.num_blocks());
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
+  const detail::finish_for finish{args.divisor};
   const auto reduce = [&](size_t at, size_t n) {
     const T* input = part.input + at;
     T* output = part.output + at;
     if constexpr (Protocol == protocol::ll) {
-      return all_reduce_one_shot_ll<T, Op>(block, args.team, scratch, input, output, n);
+      return all_reduce_one_shot_ll<T, Op>(block, args.team, scratch, input, output, n, finish);
     } else if constexpr (Protocol == protocol::ll128) {
-      return all_reduce_one_shot_ll128<T, Op>(block, args.team, scratch, input, output, n);
+      return all_reduce_one_shot_ll128<T, Op>(block, args.team, scratch, input, output, n, finish);
     } else {
       return all_reduce_one_shot_simple<T, Op>(
           block, args.team, scratch, detail::every_pe{args.team.n_pes(), args.team.my_pe()}, input,
-          output, n, {args.team.n_pes()});
+          output, n, finish);
     }
   };
   for (size_t at = 0; at < part.count; at += capacity)

@@ -30,7 +30,7 @@ struct ring_place {
   int position;  ///< of this PE
   int previous;  ///< PEs of the team
   int next;
-  int n_combined;  ///< inputs in a result, for finishing it
+  int divisor;  ///< of the results, for an average; 0: none
 };
 
 /// Bytes up to which two processors combine all in one hop, and beyond which in halves.
@@ -46,10 +46,10 @@ HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team, const ring_place
     if constexpr (!HEDDLE_ON_CUDA) {
       if (count * sizeof(T) > most_in_one_hop)
         return all_reduce_in_halves<T, Op, G>(group, team, link, place.next, place.position == 0)
-            .run(input, output, count, finish_for{place.n_combined});
+            .run(input, output, count, finish_for{place.divisor});
     }
     return all_reduce_of_two<T, Op, G>(group, team, link, place.next, place.position == 0)
-        .run(input, output, count, finish_for{place.n_combined});
+        .run(input, output, count, finish_for{place.divisor});
   }
   const int n_pes = place.n;
   const int position = place.position;
@@ -66,7 +66,7 @@ HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team, const ring_place
       const auto c = chunk(index);
       return ring.exchange(receive, send, has_input ? input + at + c.begin : nullptr,
                            has_output ? output + at + c.begin : nullptr, c.count,
-                           finish_for{finish ? place.n_combined : 0});
+                           finish_for{finish ? place.divisor : 0});
     };
     if (n_pes == 1) {
       if (!move(0, false, true, true, false, true)) return false;
@@ -98,7 +98,7 @@ HEDDLE_FN void all_reduce_ring(B block, const all_reduce_args& args) {
   (void)detail::reduce_along_ring<Protocol, T, Op>(
       block, args.team,
       detail::ring_place{n_pes, topology.ring_position, topology.ring_previous, topology.ring_next,
-                         n_pes},
+                         args.divisor},
       link, part.input, part.output, part.count);
 }
 

@@ -36,7 +36,7 @@ class tree_half {
       : up_(block, args.team),
         down_(block, args.team),
         root_(args.topology.trees[index].parent < 0),
-        n_pes_(args.team.n_pes()),
+        divisor_(args.divisor),
         input_(input),
         output_(output),
         n_(n) {
@@ -57,7 +57,7 @@ class tree_half {
   HEDDLE_FN bool up(size_t chunk) {
     const size_t at = chunk * links_type::capacity;
     return up_.exchange(true, true, input_ + at, root_ ? output_ + at : nullptr, size_of(at),
-                        {root_ ? n_pes_ : 0});
+                        {root_ ? divisor_ : 0});
   }
   HEDDLE_FN bool down(size_t chunk) {
     const size_t at = chunk * links_type::capacity;
@@ -77,7 +77,7 @@ class tree_half {
   links_type up_;
   links_type down_;
   bool root_;
-  int n_pes_;
+  int divisor_;
   const T* input_;
   T* output_;
   size_t n_;

@@ -83,7 +83,8 @@ HEDDLE_FN two_shot_way two_shot_enter(G group, const team_ref& team, const chann
 /// addresses before the lines.
 template <class T, class Op, group G, class Buffers>
 HEDDLE_FN void two_shot_in_place(G group, const team_ref& team, const channel_scratch& scratch,
-                                 const segment<T>& mine, stores how, Buffers buffers) {
+                                 const segment<T>& mine, finish_for finish, stores how,
+                                 Buffers buffers) {
   const int me = team.my_pe();
   const int n_pes = team.n_pes();
   operand_list<T, channel_scratch::max_direct_pes> with;
@@ -98,7 +99,7 @@ HEDDLE_FN void two_shot_in_place(G group, const team_ref& team, const channel_sc
   }
   for (int pe = group.rank(); pe < n_pes; pe += group.size())
     if (pe != me) take_back(&scratch.arrival_of(pe).taken);
-  reduce_copy<T, Op>(group, with.view(), mine.count, {n_pes}, how);
+  reduce_copy<T, Op>(group, with.view(), mine.count, finish, how);
 }
 
 /// The same by multicast, for buffers at the same offsets: an NVLink switch combines, and writes to
@@ -106,10 +107,9 @@ HEDDLE_FN void two_shot_in_place(G group, const team_ref& team, const channel_sc
 template <class T, class Op, group G>
 HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team, const channel_scratch& scratch,
                                      const T* input, T* output, const segment<T>& mine,
-                                     const two_shot_buffers& offsets) {
+                                     finish_for finish, const two_shot_buffers& offsets) {
   using access = multimem<T, Op>;
   constexpr int batch = HEDDLE_HAS_MULTIMEM ? 4 : 1;
-  const finish_for finish{team.n_pes()};
   const size_t units = mine.count / access::elements;
   const auto threads = static_cast<size_t>(group.size());
   const T* from = input + mine.begin;
@@ -137,7 +137,7 @@ HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team, const channe
   segment<T> rest = mine;
   rest.begin += units * access::elements;
   rest.count -= units * access::elements;
-  two_shot_in_place<T, Op>(group, team, scratch, rest, stores::cached,
+  two_shot_in_place<T, Op>(group, team, scratch, rest, finish, stores::cached,
                            [&](int) { return offsets; });
 }
 
@@ -149,7 +149,8 @@ inline constexpr bool two_shot_has_network = !HEDDLE_ON_CUDA;
 /// my segment; staging_out has the layout of the piece.
 template <class T, class Op, group G>
 HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scratch& scratch,
-                               int barrier, const T* input, T* output, size_t n) {
+                               int barrier, const T* input, T* output, size_t n,
+                               finish_for finish) {
   const int me = team.my_pe();
   const int n_pes = team.n_pes();
   const segment<T> mine(n, n_pes, me);
@@ -184,7 +185,7 @@ HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scra
   }
   // The network takes the result from here: `output` is the user's again on return.
   if (has_remote) with.add_destination(out + mine.begin);
-  reduce_copy<T, Op>(group, with.view(), mine.count, {n_pes});
+  reduce_copy<T, Op>(group, with.view(), mine.count, finish);
   for (int i = 1; two_shot_has_network && has_remote && i < n_pes; ++i) {
     const int pe = (me + i) % n_pes;
     if (team.is_remote(pe)) team.put_nbi(group, out + mine.begin, out + mine.begin, mine.count, pe);
@@ -200,8 +201,9 @@ HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scra
 
 template <class T, class Op, bool Multicast>
 HEDDLE_FN bool goes_by_multicast(const team_ref& team, const two_shot_buffers& offsets,
-                                 size_t bytes) {
+                                 size_t bytes, finish_for finish) {
   if (!Multicast || !multimem<T, Op>::supported) return false;
+  if (finish.divisor && !multimem<T, Op>::averages) return false;
   const uint64_t last = offsets.input > offsets.output ? offsets.input : offsets.output;
   const bool reached = !HEDDLE_HAS_MULTIMEM || last + bytes <= team.multicast_bytes();
   return reached && (offsets.input | offsets.output) % 16 == 0;
@@ -222,6 +224,7 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args) {
   block.sync();  // the call before has counted
   const uint64_t epoch = scratch.state().two_shot + 1;
   const size_t bytes = part.count * sizeof(T);
+  const detail::finish_for finish{args.divisor};
   const detail::two_shot_buffers mine = {team.symmetric_offset(part.input, bytes),
                                          team.symmetric_offset(part.output, bytes)};
   const detail::segment<T> my_segment(part.count, team.n_pes(), team.my_pe());
@@ -232,17 +235,17 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args) {
 
   if (way != detail::two_shot_way::staged) {
     if (way == detail::two_shot_way::same_offsets &&
-        detail::goes_by_multicast<T, Op, Multicast>(team, mine, bytes)) {
+        detail::goes_by_multicast<T, Op, Multicast>(team, mine, bytes, finish)) {
       if constexpr (Multicast && detail::multimem<T, Op>::supported)
         detail::two_shot_by_multicast<T, Op>(block, team, scratch, part.input, part.output,
-                                             my_segment, mine);
+                                             my_segment, finish, mine);
     } else if (way == detail::two_shot_way::same_offsets) {
-      detail::two_shot_in_place<T, Op>(block, team, scratch, my_segment, args.stores,
+      detail::two_shot_in_place<T, Op>(block, team, scratch, my_segment, finish, args.stores,
                                        [&](int) { return mine; });
     } else {
-      detail::two_shot_in_place<T, Op>(block, team, scratch, my_segment, args.stores, [&](int pe) {
-        return pe == team.my_pe() ? mine : detail::buffers_of(scratch, pe);
-      });
+      detail::two_shot_in_place<T, Op>(
+          block, team, scratch, my_segment, finish, args.stores,
+          [&](int pe) { return pe == team.my_pe() ? mine : detail::buffers_of(scratch, pe); });
     }
     (void)team.sync(block, barrier);
     return;
@@ -253,7 +256,7 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args) {
   for (size_t at = 0; at < part.count; at += staged) {
     const size_t n = part.count - at < staged ? part.count - at : staged;
     if (!detail::two_shot_staged<T, Op>(block, team, scratch, barrier, part.input + at,
-                                        part.output + at, n))
+                                        part.output + at, n, finish))
       return;
     block.sync();  // the results are out before the next piece is pushed
   }

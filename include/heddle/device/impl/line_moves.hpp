@@ -171,8 +171,7 @@ HEDDLE_FN bool move_lines(G group, const team_ref& team, const Ends& ends, const
       for (int w = 0; w < words; ++w) {
         unit value;
         for (int e = 0; e < unit::count; ++e)
-          value.element[e] =
-              acc::narrow(finish.n_pes ? Op::finish(sum[l][w][e], finish.n_pes) : sum[l][w][e]);
+          value.element[e] = acc::narrow(finished<Op>(sum[l][w][e], finish));
         memcpy(&result[l][w], &value, sizeof value);
       }
       if (output) write_elements(threads, output + line(l) * per_line, size(l), result[l]);

@@ -17,18 +17,17 @@ namespace heddle::detail {
 /// all PEs and combines them, in an order of its own, or writes to all. Where there is none (host,
 /// GPUs before sm_90) the twin does so PE by PE.
 ///
-/// `supported` says for which elements and reductions: not for products, averages of 16-bit
-/// elements, nor minima and maxima of floating-point numbers, which ignore a NaN there. Sums of
-/// 16-bit elements are accumulated in float.
+/// `supported` says for which elements and reductions: not for products, nor minima and maxima of
+/// floating-point numbers, which ignore a NaN there. Sums of 16-bit elements are accumulated in
+/// float, and `averages` says that they are not to be divided.
 template <class T, class Op>
 struct multimem {
-  static constexpr bool is_sum = standard::is_base_of_v<reduce_sum, Op>;
+  static constexpr bool is_sum = standard::is_same_v<Op, reduce_sum>;
   static constexpr bool is_extremum =
       standard::is_same_v<Op, reduce_min> || standard::is_same_v<Op, reduce_max>;
+  static constexpr bool supported = is_sum || (is_extremum && standard::is_integral_v<T>);
   /// A switch narrows the sum of 16-bit elements, so that it may be infinite before it is divided.
-  static constexpr bool is_narrowed_average = standard::is_same_v<Op, reduce_avg> && sizeof(T) == 2;
-  static constexpr bool supported =
-      (is_sum && !is_narrowed_average) || (is_extremum && standard::is_integral_v<T>);
+  static constexpr bool averages = sizeof(T) > 2;
   /// Elements of one access: 16 bytes of floats and halves, else one.
   static constexpr int elements =
       standard::is_integral_v<T> || sizeof(T) == 8 ? 1 : static_cast<int>(16 / sizeof(T));

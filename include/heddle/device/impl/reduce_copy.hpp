@@ -44,11 +44,6 @@ class operand_list {
   T* destinations_[N];
 };
 
-/// What is done with the combination of all sources: nothing (0), or `finish` for that many PEs.
-struct finish_for {
-  int n_pes;
-};
-
 /// How results are written on the host. Streaming stores go round the caches: for results so large
 /// that they would not be there any more when they are read, they save the read of every line that
 /// is overwritten.
@@ -62,8 +57,11 @@ HEDDLE_FN T combine_stored(T a, T b) {
 
 template <class T, class Op>
 HEDDLE_FN T finish_stored(T a, finish_for finish) {
-  using acc = accumulator<T>;
-  return finish.n_pes ? acc::narrow(Op::finish(acc::widen(a), finish.n_pes)) : a;
+  if constexpr (may_average<Op>) {
+    using acc = accumulator<T>;
+    if (finish.divisor) return acc::narrow(divided(acc::widen(a), finish.divisor));
+  }
+  return a;
 }
 
 #if HEDDLE_ON_CUDA
@@ -109,8 +107,7 @@ HEDDLE_FN void reduce_units(const operands<T>& with, const T* const* sources, si
   for (int b = 0; b < Batch; ++b)
 #pragma unroll
     for (int e = 0; e < Elements; ++e)
-      result[b].element[e] =
-          acc::narrow(finish.n_pes ? Op::finish(sum[b][e], finish.n_pes) : sum[b][e]);
+      result[b].element[e] = acc::narrow(finished<Op>(sum[b][e], finish));
   for (int d = 0; d < with.n_destinations; ++d) {
     T* to = with.destinations[d] + at;
 #pragma unroll
@@ -168,17 +165,25 @@ __noinline__ HEDDLE_FN void reduce_copy(G group, const operands<T>& with, size_t
 
 #else
 
+template <class Op, class A>
+[[gnu::always_inline]] inline void divide(A* sum, size_t n, finish_for finish) {
+  if constexpr (may_average<Op>) {
+    if (finish.divisor)
+      for (size_t i = 0; i < n; ++i) sum[i] = divided(sum[i], finish.divisor);
+  }
+}
+
 /// Two sources and one or two destinations: two PEs, and every step of a ring. Combined in
 /// registers.
 template <class T, class Op>
 [[gnu::always_inline]] inline void reduce_pair(const T* a, const T* b, T* d0, T* d1, size_t n,
                                                finish_for finish) {
   using acc = accumulator<T>;
-  auto loop = [&](auto finished, auto second) __attribute__((always_inline)) {
+  auto loop = [&](auto divides, auto second) __attribute__((always_inline)) {
 #pragma GCC ivdep
     for (size_t i = 0; i < n; ++i) {
       auto sum = Op::combine(acc::widen(a[i]), acc::widen(b[i]));
-      if constexpr (decltype(finished)::value) sum = Op::finish(sum, finish.n_pes);
+      if constexpr (decltype(divides)::value) sum = divided(sum, finish.divisor);
       const T result = acc::narrow(sum);
       d0[i] = result;
       if constexpr (decltype(second)::value) d1[i] = result;
@@ -186,11 +191,10 @@ template <class T, class Op>
   };
   using yes = std::true_type;
   using no = std::false_type;
-  if (finish.n_pes) {
-    d1 ? loop(yes{}, yes{}) : loop(yes{}, no{});
-  } else {
-    d1 ? loop(no{}, yes{}) : loop(no{}, no{});
+  if constexpr (may_average<Op>) {
+    if (finish.divisor) return d1 ? loop(yes{}, yes{}) : loop(yes{}, no{});
   }
+  d1 ? loop(no{}, yes{}) : loop(no{}, no{});
 }
 
 #if defined(__x86_64__)
@@ -203,7 +207,7 @@ inline constexpr size_t streaming_block = 4 * cache_line / sizeof(T);
 /// value, which stays in registers from load to streaming store.
 template <class T, class Op>
 inline constexpr bool combines_lines = std::is_same_v<typename accumulator<T>::type, T> &&
-                                       (std::is_base_of_v<reduce_sum, Op> ||
+                                       (std::is_same_v<Op, reduce_sum> ||
                                         std::is_same_v<Op, reduce_prod> ||
                                         std::is_same_v<Op, reduce_min> ||
                                         std::is_same_v<Op, reduce_max>);
@@ -226,18 +230,17 @@ struct streaming_vector {
   }
   template <class Op>
   [[gnu::always_inline]] static type combine(type a, type b) {
-    if constexpr (std::is_base_of_v<reduce_sum, Op>) return (type)((wrapping)a + (wrapping)b);
+    if constexpr (std::is_same_v<Op, reduce_sum>) return (type)((wrapping)a + (wrapping)b);
     if constexpr (std::is_same_v<Op, reduce_prod>) return (type)((wrapping)a * (wrapping)b);
     if constexpr (std::is_same_v<Op, reduce_min>) return ((b < a) | (b != b)) ? b : a;
     if constexpr (std::is_same_v<Op, reduce_max>) return ((a < b) | (b != b)) ? b : a;
   }
   template <class Op>
   [[gnu::always_inline]] static type finish(type a, finish_for finish) {
-    if constexpr (std::is_same_v<Op, reduce_avg>) {
-      return finish.n_pes ? a / static_cast<T>(finish.n_pes) : a;
-    } else {
-      return a;
+    if constexpr (may_average<Op>) {
+      if (finish.divisor) return a / static_cast<T>(finish.divisor);
     }
+    return a;
   }
 };
 
@@ -295,8 +298,7 @@ template <class T, class Op>
       const T* source = with.sources[s] + at;
       for (size_t i = 0; i < block; ++i) sum[i] = Op::combine(sum[i], acc::widen(source[i]));
     }
-    if (finish.n_pes)
-      for (size_t i = 0; i < block; ++i) sum[i] = Op::finish(sum[i], finish.n_pes);
+    divide<Op>(sum, block, finish);
     for (size_t i = 0; i < block; ++i) result[i] = acc::narrow(sum[i]);
     for (size_t i = 0; i < block; i += line)
       for (int d = 0; d < with.n_destinations; ++d)
@@ -335,8 +337,7 @@ template <class T, class Op>
       const T* source = with.sources[s] + at;
       for (size_t i = 0; i < n; ++i) sum[i] = Op::combine(sum[i], acc::widen(source[i]));
     }
-    if (finish.n_pes)
-      for (size_t i = 0; i < n; ++i) sum[i] = Op::finish(sum[i], finish.n_pes);
+    divide<Op>(sum, n, finish);
     for (size_t i = 0; i < n; ++i) result[i] = acc::narrow(sum[i]);
     for (int d = 0; d < with.n_destinations; ++d)
       std::memcpy(with.destinations[d] + at, result, n * sizeof(T));
@@ -423,7 +424,7 @@ void reduce_copy(G group, const operands<T>& with, size_t n, finish_for finish,
                  stores how = stores::cached) {
   const auto mine = share::of(group, n, cache_line / sizeof(T));
   if (mine.begin == mine.end) return;
-  if (with.n_sources == 1 && !finish.n_pes) {
+  if (with.n_sources == 1 && !finish.divisor) {
     for (int d = 0; d < with.n_destinations; ++d)
       if (with.destinations[d] != with.sources[0])
         std::memcpy(with.destinations[d] + mine.begin, with.sources[0] + mine.begin,
