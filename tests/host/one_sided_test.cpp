@@ -5,11 +5,13 @@
 #include <heddle/heddle_typed.h>
 #include <sys/mman.h>
 
+#include <chrono>
 #include <cstring>
 #include <heddle/heddle.hpp>
 #include <memory>
 #include <numeric>
 #include <random>
+#include <thread>
 #include <vector>
 
 // One-sided operations of the host APIs, checked against what a program without heddle would hold.
@@ -89,6 +91,26 @@ TEST_CASE("single elements, signals and their waits") {
     world.update_signal(ready.data() + 1, 4, signal_op::add, left);
     world.wait_until(ready.data() + 1, cmp::gt, 6);
     CHECK(world.test(ready.data() + 1, cmp::eq, 7));
+    world.barrier();
+  });
+}
+
+TEST_CASE("a PE that has waited long, and sleeps, serves others and is woken") {
+  run_as_threads(2, [](runtime& self) {
+    const auto world = self.world();
+    symmetric_array<std::uint64_t> counter(self, 1);
+    symmetric_array<heddle::signal> ready(self, 1);
+    world.barrier();
+    if (world.my_pe() == 0) {
+      for (std::uint64_t i = 0; i < 20; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        CHECK(world.atomic_fetch_add(counter.data(), std::uint64_t{1}, 1) == i);
+      }
+      world.update_signal(ready.data(), 1, signal_op::set, 1);
+    } else {
+      world.wait_until(ready.data(), cmp::eq, 1);
+      CHECK(mine(world, counter.data()) == 20);
+    }
     world.barrier();
   });
 }

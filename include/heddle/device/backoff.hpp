@@ -37,34 +37,48 @@ HEDDLE_FN inline void pause_processor() {
 ///
 /// Host: `spin` times a processor pause, then it gives its time slice away, since the thread it
 /// waits for may need this very core (measured: 8 threads on 2 cores take 230 times longer
-/// without), and after some milliseconds it sleeps between looks. CUDA: nothing at first, then
-/// nanosleep, up to a microsecond.
+/// without), and after 10 ms it sleeps between looks, for a 64th of the time that it has waited, up
+/// to a millisecond. CUDA: nothing at first, then nanosleep, up to a microsecond.
 class backoff {
  public:
   HEDDLE_FN explicit backoff(uint32_t spin) : spin_(spin) {}
 
   HEDDLE_FN void pause() {
+    pause([]([[maybe_unused]] uint64_t ns) {
+#if !HEDDLE_ON_CUDA
+      std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
+#endif
+    });
+  }
+
+  /// `sleep(ns)` sleeps on the host; it may be woken before.
+  template <class Sleep>
+  HEDDLE_FN void pause([[maybe_unused]] const Sleep& sleep) {
     ++polls_;
 #if HEDDLE_ON_CUDA
     if (polls_ > spin_) __nanosleep(polls_ < spin_ + 64 ? 32 : 1000);
 #else
-    if (polls_ <= spin_) {
-      pause_processor();
-    } else if (polls_ <= spin_ + yields_before_sleep) {
+    if (polls_ <= spin_) return pause_processor();
+    const uint64_t now = clock_ns();
+    if (yields_since_ == 0) yields_since_ = now;
+    const uint64_t waited = now - yields_since_;
+    is_napping_ = waited >= 10'000'000;
+    if (is_napping_)
+      sleep(waited < 64'000'000 ? waited / 64 : 1'000'000);
+    else
       std::this_thread::yield();
-    } else {
-      std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
 #endif
   }
 
   [[nodiscard]] HEDDLE_FN uint32_t polls() const { return polls_; }
+  /// Each pause is so long now that it may be followed by whatever else is to be looked at.
+  [[nodiscard]] HEDDLE_FN bool is_napping() const { return is_napping_; }
 
  private:
-  static constexpr uint32_t yields_before_sleep = 20'000;
-
   uint32_t spin_;
   uint32_t polls_ = 0;
+  uint64_t yields_since_ = 0;  ///< host
+  bool is_napping_ = false;
 };
 
 }  // namespace heddle

@@ -27,6 +27,9 @@ struct proxy_ref {
   void* proxy;
   /// How many host threads drive at this moment, or wait and drive meanwhile.
   uint32_t* drivers;
+  /// A host thread that has waited long sleeps, for `ns` at most, until the network brings
+  /// something.
+  void (*nap)(void* proxy, uint64_t ns);
 
   /// The place of symmetric memory, given by this PE's address.
   HEDDLE_FN symmetric_place place_of(const void* symmetric) const {

@@ -30,7 +30,7 @@ namespace heddle {
 class team_ref {
  public:
   /// Changes when the layout of this class, of a block or of the team's memory does.
-  static constexpr uint32_t layout = 6;
+  static constexpr uint32_t layout = 7;
 
   HEDDLE_FN int my_pe() const { return my_pe_; }
   HEDDLE_FN int n_pes() const { return n_pes_; }
@@ -240,6 +240,9 @@ class team_ref {
   HEDDLE_FN uint64_t heap_offset(const void* address) const;
   /// Lets a waiting host thread do the proxy's work.
   HEDDLE_FN void help() const;
+  /// Lets a host thread that has waited long sleep, for `ns` at most; what comes from the network
+  /// ends it.
+  HEDDLE_FN void nap(uint64_t ns) const;
   /// Lets the proxy know of a command, if it sleeps.
   HEDDLE_FN void notice() const;
 

@@ -91,6 +91,7 @@ void proxy::add_queues(const options& options, bool for_host, proxy_ref& ref) {
   ref.notice = [](void* self) { static_cast<proxy*>(self)->notice(); };
   ref.proxy = this;
   ref.drivers = &drivers_;
+  ref.nap = [](void* self, std::uint64_t ns) { static_cast<proxy*>(self)->nap(nanoseconds(ns)); };
   std::copy(std::begin(options.regions), std::end(options.regions), ref.regions);
   for (int i = 0; i < options.contexts; ++i) {
     queue_memory& made = queues_.emplace_back();
@@ -249,7 +250,7 @@ void proxy::sleep() {
     return wait(false, tick_);
   }
   tick_ = shortest_tick;
-  bool gives_events = network_->wait_descriptor() >= 0 && !looks_by_itself_ && !is_broken_;
+  bool gives_events = false;
   is_asleep_.store(true);
   {
     std::unique_lock lock(driving_, std::try_to_lock);
@@ -258,20 +259,40 @@ void proxy::sleep() {
       is_asleep_.store(false);
       return wait(false, tick_);
     }
-    const bool has_commands = std::any_of(queues_.begin(), queues_.end(),
-                                          [](auto& each) { return each.queue->has_command(); });
-    if (missed_.exchange(false) || (gives_events && !network_->may_wait())) {
+    const auto found = events_will_tell();
+    if (!found) {
       is_asleep_.store(false);
       return;
     }
-    // What could not be posted is tried again, for which there may be no event.
-    gives_events &= !has_commands && !engine_.has_backlog();
+    gives_events = *found;
   }
   const nanoseconds nap =
       std::clamp<nanoseconds>((clock::now() - moved_at_) / nap_part, shortest_nap,
                               looks_by_itself_ ? longest_nap_beside_gpu : longest_nap);
   wait(true, gives_events ? std::chrono::seconds(1) : nap);
   is_asleep_.store(false);
+}
+
+std::optional<bool> proxy::events_will_tell() {
+  const bool gives_events = network_->wait_descriptor() >= 0 && !looks_by_itself_ && !is_broken_;
+  const bool has_commands = std::any_of(queues_.begin(), queues_.end(),
+                                        [](auto& each) { return each.queue->has_command(); });
+  if (missed_.exchange(false) || (gives_events && !network_->may_wait())) return {};
+  // What could not be posted is tried again, for which there may be no event.
+  return gives_events && !has_commands && !engine_.has_backlog();
+}
+
+void proxy::nap(nanoseconds most) {
+  bool gives_events = false;
+  if (const std::unique_lock lock(driving_, std::try_to_lock); lock) {
+    const auto found = events_will_tell();
+    if (!found) return;
+    gives_events = *found;
+  }
+  if (!gives_events) return std::this_thread::sleep_for(std::min<nanoseconds>(most, shortest_nap));
+  pollfd network{network_->wait_descriptor(), POLLIN, 0};
+  const timespec time = {0, most.count()};
+  (void)::ppoll(&network, 1, &time, nullptr);
 }
 
 void proxy::wait(bool also_network, nanoseconds most) {

@@ -9,6 +9,7 @@
 #include <heddle/device/proxy_ref.hpp>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -85,6 +86,10 @@ class proxy {
   void unlock_and_tell();
   void run();
   void sleep();
+  void nap(std::chrono::nanoseconds most);
+  /// With driving_ locked: whether an event will tell of all that comes from now on; none if there
+  /// is something to do already.
+  [[nodiscard]] std::optional<bool> events_will_tell();
   /// Waits for the doorbell, and for the network if `also_network`.
   void wait(bool also_network, std::chrono::nanoseconds most);
   void ring();

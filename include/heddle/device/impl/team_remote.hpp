@@ -14,6 +14,13 @@ HEDDLE_FN inline void team_ref::help() const {
 #endif
 }
 
+HEDDLE_FN inline void team_ref::nap([[maybe_unused]] uint64_t ns) const {
+#if !HEDDLE_ON_CUDA
+  if (proxy_) return proxy_->nap(proxy_->proxy, ns);
+  std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
+#endif
+}
+
 HEDDLE_FN inline void team_ref::notice() const {
 #if !HEDDLE_ON_CUDA
   proxy_->notice(proxy_->proxy);

@@ -72,8 +72,8 @@ HEDDLE_COLD HEDDLE_FN wait_status team_ref::wait_slowly(Look look, wait_record w
   for (;;) {
     if (look(what.seen)) break;
     help();
-    patience.pause();
-    if (patience.polls() % polls_between_checks != 0) continue;
+    patience.pause([this](uint64_t ns) { nap(ns); });
+    if (!patience.is_napping() && patience.polls() % polls_between_checks != 0) continue;
     if (aborted()) {
       status = wait_status::aborted;
       break;
