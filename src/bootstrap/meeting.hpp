@@ -70,6 +70,8 @@ class meeting {
 
   void read_link(int rank, frame_link& link);
   void accept_some(int listener);
+  /// Out of descriptors (`reason`): whether a stranger has given up its own for who calls. Throws
+  /// if there is none that could.
   bool free_descriptor(int listener, int reason);
   void serve(std::list<stranger>::iterator who);
   void drop(std::list<stranger>::iterator who, const std::string& problem);

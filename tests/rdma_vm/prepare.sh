@@ -8,7 +8,9 @@
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 folder=$(realpath -m "$1")
-modules=(virtio_pci virtio_console 9pnet_virtio 9p overlay crc32_generic crc32c_generic ib_uverbs rdma_ucm rdma_rxe veth)
+modules=(virtio_pci virtio_console 9pnet_virtio 9p overlay crc32_generic crc32c_generic ib_uverbs rdma_rxe veth)
+# For libfabric alone.
+optional=(rdma_ucm)
 
 give_up() { echo "rdma_vm: $*" >&2; exit 77; }
 
@@ -47,9 +49,10 @@ find "$kernel_modules" -name '*.ko.xz' -exec xz -d {} + || give_up "the modules 
 
 # modules.dep: "path: what it needs, the last of which is to be loaded first"; a module built into the kernel is not in it.
 mkdir -p "$work"/initrd/{bin,dev,proc,sys,modules,lower,upper,host}
-for module in "${modules[@]}"; do
+for module in "${modules[@]}" "${optional[@]}"; do
   line=$(grep -E "(^|/)${module//[-_]/[-_]}\.ko:" "$kernel_modules/modules.dep") || {
-    grep -qE "/${module//[-_]/[-_]}\.ko" "$kernel_modules/modules.builtin" || give_up "kernel $version has no $module"
+    [[ " ${optional[*]} " = *" $module "* ]] ||
+      grep -qE "/${module//[-_]/[-_]}\.ko" "$kernel_modules/modules.builtin" || give_up "kernel $version has no $module"
     continue
   }
   for path in $(tr ' ' '\n' <<<"${line#*:}" | tac) "${line%%:*}"; do

@@ -132,15 +132,17 @@ void proxy::unlock_and_tell() {
   is_telling = false;
 }
 
-/// The proxy's thread is awake, and looks again within a tick; or it is woken.
+/// The proxy's thread is awake, and looks again within a tick; or it is woken. Threads that nap do
+/// not look at all, and the tick is long beside them.
 void proxy::notice() {
   helped_.fetch_add(1);
-  if (is_asleep_.load()) ring();
+  if (is_asleep_.load() || nappers_.load() > 0) ring();
 }
 
 void proxy::help() {
   const detail::counted_driver driver(&host_ref_);
-  notice();
+  helped_.fetch_add(1);
+  if (is_asleep_.load()) ring();
   if (!driving_.try_lock()) {
     // Whoever drives looks again after this; or has gone by now.
     missed_.store(true);
@@ -153,6 +155,8 @@ void proxy::help() {
     drive();
     unlock_and_tell();
   }
+  // It may have gone to sleep before all that, for events that have been taken now.
+  if (is_asleep_.load()) ring();
 }
 
 void proxy::add_memory(int region, std::uint64_t offset, std::byte* start, std::size_t size) {
@@ -283,16 +287,33 @@ std::optional<bool> proxy::events_will_tell() {
 }
 
 void proxy::nap(nanoseconds most) {
-  bool gives_events = false;
-  if (const std::unique_lock lock(driving_, std::try_to_lock); lock) {
-    const auto found = events_will_tell();
-    if (!found) return;
-    gives_events = *found;
+  most = std::min<nanoseconds>(most, std::chrono::milliseconds(999));
+  nappers_.fetch_add(1);
+  if (!wait_for_events(most))
+    std::this_thread::sleep_for(std::min<nanoseconds>(most, shortest_nap));
+  nappers_.fetch_sub(1);
+}
+
+/// False where there was nothing to wait for and nothing to do.
+bool proxy::wait_for_events(nanoseconds most) {
+  if (!driving_.try_lock()) return false;
+  const auto events = events_will_tell();
+  if (!events) {
+    // What may_wait has taken notice of has to be looked at before anybody sleeps.
+    const bool moved = drive();
+    unlock_and_tell();
+    return moved;
   }
-  if (!gives_events) return std::this_thread::sleep_for(std::min<nanoseconds>(most, shortest_nap));
+  driving_.unlock();
+  if (missed_.load()) {
+    help();
+    return true;
+  }
+  if (!*events) return false;
   pollfd network{network_->wait_descriptor(), POLLIN, 0};
   const timespec time = {0, most.count()};
   (void)::ppoll(&network, 1, &time, nullptr);
+  return true;
 }
 
 void proxy::wait(bool also_network, nanoseconds most) {

@@ -28,7 +28,8 @@ namespace heddle {
 /// One thread at a time drives: takes commands from the queues, lets the engine carry them out, and
 /// moves the network on. A host thread that waits for something, or has just posted a command,
 /// drives itself (help): no other thread need be woken, which costs more than a hop between hosts.
-/// The proxy's own thread drives when nobody else does. It sleeps
+/// One that has waited long naps until the network brings something, or for a while. The proxy's
+/// own thread drives when nobody else does. It sleeps
 ///
 ///     until something comes   while all is quiet: for an event of the network or the doorbell
 ///     for a tick              while others drive: it looks now and then whether they still do
@@ -87,6 +88,7 @@ class proxy {
   void run();
   void sleep();
   void nap(std::chrono::nanoseconds most);
+  bool wait_for_events(std::chrono::nanoseconds most);
   /// With driving_ locked: whether an event will tell of all that comes from now on; none if there
   /// is something to do already.
   [[nodiscard]] std::optional<bool> events_will_tell();
@@ -112,6 +114,7 @@ class proxy {
   const command_engine::failure_callback on_failure_;
   std::atomic<bool> missed_{false};  ///< somebody wanted to drive meanwhile
   std::atomic<std::uint32_t> helped_{0};
+  std::atomic<int> nappers_{0};
   std::uint32_t drivers_ = 0;           ///< proxy_ref::drivers
   std::atomic<bool> is_asleep_{false};  ///< until something comes
   std::atomic<bool> ends_{false};

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <array>
@@ -137,9 +138,10 @@ bool same_place(const provider_candidate& a, const provider_candidate& b) {
 }  // namespace
 
 bool provider_wish::asks_to_share_receives() {
-  constexpr std::array<std::string_view, 4> yes = {"1", "yes", "true", "on"};
   const char* said = std::getenv("FI_OFI_RXM_USE_SRX");  // NOLINT(concurrency-mt-unsafe)
-  return std::find(yes.begin(), yes.end(), view(said)) != yes.end();
+  constexpr std::array<const char*, 4> yes = {"1", "yes", "true", "on"};
+  return said && std::any_of(yes.begin(), yes.end(),
+                             [&](const char* each) { return ::strcasecmp(said, each) == 0; });
 }
 
 bool is_named(std::string_view provider, std::string_view wanted) {
@@ -163,13 +165,11 @@ bool has_sound_atomics(const fi_info& info) {
 }
 
 std::size_t most_under_way(const fi_info& info) {
-  constexpr std::size_t most = 1024;
   // It sends up to 128 datagrams unasked, which a socket's receive buffer of the usual 208 KiB does
   // not hold, and waits long for each that is lost: thousands of small transfers took 20 s, not
   // 0.5.
-  constexpr std::size_t datagrams = 32;
   const bool is_datagrams = view(info.fabric_attr->prov_name).ends_with(";ofi_rxd");
-  return std::min(info.tx_attr->size, is_datagrams ? datagrams : most);
+  return std::min<std::size_t>(info.tx_attr->size, is_datagrams ? 32 : 1024);
 }
 
 std::vector<provider_candidate> rank_providers(std::span<const fi_info* const> offered,

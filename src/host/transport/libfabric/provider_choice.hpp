@@ -63,8 +63,9 @@ std::optional<transport::message_order> promised_order(const fi_info& info);
 /// Whether the provider has atomics, and they work.
 bool has_sound_atomics(const fi_info& info);
 
-/// How many transfers, and how many messages, it may have under way: what its queue takes, or less
-/// where more would drown the receiver.
+/// How many transfers, and how many messages, it may have under way that tell of their completion:
+/// what its queue takes, or less where more would drown the receiver. (What is injected is not
+/// counted: it would be held for a peer that is gone, in the way of those that are there.)
 std::size_t most_under_way(const fi_info& info);
 
 }  // namespace heddle::libfabric
