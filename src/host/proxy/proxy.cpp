@@ -47,6 +47,11 @@ class asker final : public command_engine::producer {
   bool is_done = false;
 };
 
+timespec time_of(nanoseconds span) {
+  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(span);
+  return {whole.count(), (span - whole).count()};
+}
+
 }  // namespace
 
 proxy::proxy(std::unique_ptr<transport> network, const options& options)
@@ -287,14 +292,13 @@ std::optional<bool> proxy::events_will_tell() {
 }
 
 void proxy::nap(nanoseconds most) {
-  most = std::min<nanoseconds>(most, std::chrono::milliseconds(999));
   nappers_.fetch_add(1);
   if (!wait_for_events(most))
     std::this_thread::sleep_for(std::min<nanoseconds>(most, shortest_nap));
   nappers_.fetch_sub(1);
 }
 
-/// False where there was nothing to wait for and nothing to do.
+/// False where there was nothing to do, and no event to wait for; or somebody drives.
 bool proxy::wait_for_events(nanoseconds most) {
   if (!driving_.try_lock()) return false;
   const auto events = events_will_tell();
@@ -311,7 +315,7 @@ bool proxy::wait_for_events(nanoseconds most) {
   }
   if (!*events) return false;
   pollfd network{network_->wait_descriptor(), POLLIN, 0};
-  const timespec time = {0, most.count()};
+  const timespec time = time_of(most);
   (void)::ppoll(&network, 1, &time, nullptr);
   return true;
 }
@@ -319,8 +323,7 @@ bool proxy::wait_for_events(nanoseconds most) {
 void proxy::wait(bool also_network, nanoseconds most) {
   std::array<pollfd, 2> watched = {pollfd{doorbell_.get(), POLLIN, 0},
                                    pollfd{network_->wait_descriptor(), POLLIN, 0}};
-  const auto whole = std::chrono::duration_cast<std::chrono::seconds>(most);
-  const timespec time = {whole.count(), (most - whole).count()};
+  const timespec time = time_of(most);
   const bool network = also_network && watched[1].fd >= 0;
   if (::ppoll(watched.data(), network ? 2 : 1, &time, nullptr) > 0 && watched[0].revents) {
     std::uint64_t rings = 0;
