@@ -19,7 +19,7 @@ namespace heddle::detail {
 ///
 /// `supported` says for which elements and reductions: not for products, nor minima and maxima of
 /// floating-point numbers, which ignore a NaN there. Sums of 16-bit elements are accumulated in
-/// float, and `averages` says that they are not to be divided.
+/// float; what they are narrowed to is not to be divided (`averages`).
 template <class T, class Op>
 struct multimem {
   static constexpr bool is_sum = standard::is_same_v<Op, reduce_sum>;
