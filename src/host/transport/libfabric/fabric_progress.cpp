@@ -61,12 +61,12 @@ void fabric_transport::complete(const fi_cq_data_entry& entry, listener& listene
       const auto token = one->token;
       const auto found = one->found;
       const bool lost = peer_of(one->pe).lost;
-      give_back(one);
+      end(one);
       if (token != no_token && !lost) listener.on_complete(token, found);
       return;
     }
     default:
-      give_back(one);
+      end(one);
   }
 }
 
@@ -90,7 +90,7 @@ void fabric_transport::complete_with_error() {
     idle_receives_.push(one);
   } else {
     peer& to = peer_of(one->pe);
-    give_back(one);
+    end(one);
     lose(to, reason);
   }
 }

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t message_bytes = 4096;
 constexpr std::size_t most_messages = 256;  ///< each way: 1 MiB of buffers
+constexpr std::size_t most_transfers = 1024;
 
 std::string card_of(const fi_info& info, const std::string& interface) {
   const auto* bus = info.nic ? info.nic->bus_attr : nullptr;
@@ -62,11 +63,13 @@ fabric_transport::fabric_transport(const library& functions, const fi_info& chos
       traits_(traits_of(endpoint_, interface, order)),
       memory_(endpoint_, traits_.reaches_gpu ? gpu : nullptr),
       timeout_(timeout),
+      most_to_one_peer_(most_to_one_peer(endpoint_.info())),
       inject_size_(endpoint_.info().tx_attr->inject_size),
+      counts_operations_(most_to_one_peer_ != SIZE_MAX),
       keeps_contexts_((endpoint_.info().mode & (FI_CONTEXT | FI_CONTEXT2)) != 0),
       receives_(std::min(endpoint_.info().rx_attr->size, most_messages)),
-      messages_(std::min(most_under_way(endpoint_.info()), most_messages)),
-      transfers_(most_under_way(endpoint_.info())) {
+      messages_(std::min(endpoint_.info().tx_attr->size, most_messages)),
+      transfers_(std::min(endpoint_.info().tx_attr->size, most_transfers)) {
   if (traits_.has_atomics) traits_.has_atomics = has_word_atomics(endpoint_.get());
   const std::size_t buffer_bytes =
       (receives_.size() + messages_.size()) * traits_.most_message_bytes;
@@ -148,6 +151,11 @@ operation* fabric_transport::begin_transfer(int pe, std::uint64_t token) {
   return one;
 }
 
+void fabric_transport::end(operation* one) {
+  if (one->kind != operation::kind::silent) --peer_of(one->pe).under_way;
+  give_back(one);
+}
+
 void fabric_transport::give_back(operation* one) {
   if (one->kind == operation::kind::transfer) free_transfers_.push(one);
   if (one->kind == operation::kind::message) free_messages_.push(one);
@@ -156,6 +164,7 @@ void fabric_transport::give_back(operation* one) {
 bool fabric_transport::taken(peer& to, operation* one, long long code, const char* call) {
   if (code == 0) {
     to.refused = false;
+    if (one && one->kind != operation::kind::silent) ++to.under_way;
     return true;
   }
   if (one) give_back(one);
@@ -182,14 +191,15 @@ bool fabric_transport::post_write(int /*lane*/, const remote_place& to, const vo
   if (!target.waiting.empty()) return false;
   const auto [address, key] = target.memory.find(to, size);
   const bool counted = traits_.order == message_order::counted;
-  if (token == no_token && size <= inject_size_ && !memory_.is_on_gpu(from)) {
+  if (is_full(target)) return taken(target, nullptr, -FI_EAGAIN, "fi_writemsg");
+  if (token == no_token && is_injected(size) && !memory_.is_on_gpu(from)) {
     const auto code =
         counted ? ::fi_inject_writedata(endpoint_.get(), from, size, immediate, target.address,
                                         address, key)
                 : ::fi_inject_write(endpoint_.get(), from, size, target.address, address, key);
     return taken(target, nullptr, code, "fi_inject_write");
   }
-  const bool silent = token == no_token && !keeps_contexts_;
+  const bool silent = token == no_token && !keeps_contexts_ && !counts_operations_;
   operation* one = silent ? &target.silent : begin_transfer(to.pe, token);
   if (!one) return false;
   std::uint64_t flags = silent ? 0 : FI_COMPLETION;
@@ -207,6 +217,7 @@ bool fabric_transport::post_read(int /*lane*/, void* to, const remote_place& fro
                                  std::uint64_t token) {
   peer& target = peer_of(from.pe);
   if (!can_reach(target)) return true;
+  if (is_full(target)) return taken(target, nullptr, -FI_EAGAIN, "fi_readmsg");
   const auto [address, key] = target.memory.find(from, size);
   operation* one = begin_transfer(from.pe, token);
   if (!one) return false;
@@ -223,6 +234,7 @@ bool fabric_transport::post_atomic(int /*lane*/, network_atomic op, const remote
   peer& target = peer_of(word.pe);
   if (!can_reach(target)) return true;
   if (!target.waiting.empty()) return false;
+  if (is_full(target)) return taken(target, nullptr, -FI_EAGAIN, "fi_atomicmsg");
   const auto [address, key] = target.memory.find(word, sizeof value);
   operation* one = begin_transfer(word.pe, token);
   if (!one) return false;
@@ -280,18 +292,21 @@ void fabric_transport::post_message(int /*lane*/, int pe, std::span<std::byte> m
 }
 
 bool fabric_transport::send_now(peer& to, operation* message) {
-  if (message->size <= inject_size_) {
-    const auto code = ::fi_inject(endpoint_.get(), message->buffer, message->size, to.address);
-    if (!taken(to, nullptr, code, "fi_inject")) return false;
-    give_back(message);
-    return true;
+  const bool injected = is_injected(message->size);
+  long long code = -FI_EAGAIN;
+  if (injected) {
+    code = ::fi_inject(endpoint_.get(), message->buffer, message->size, to.address);
+  } else if (!is_full(to)) {
+    const iovec local{message->buffer, message->size};
+    void* descriptor = registered_buffers_.descriptor();
+    const fi_msg sent{&local, &descriptor, 1, to.address, &message->context, 0};
+    code = ::fi_sendmsg(endpoint_.get(), &sent, FI_COMPLETION);
   }
-  const iovec local{message->buffer, message->size};
-  void* descriptor = registered_buffers_.descriptor();
-  const fi_msg sent{&local, &descriptor, 1, to.address, &message->context, 0};
-  const auto code = ::fi_sendmsg(endpoint_.get(), &sent, FI_COMPLETION);
-  if (!taken(to, nullptr, code, "fi_sendmsg")) return false;
-  if (code != 0) give_back(message);
+  if (!taken(to, nullptr, code, injected ? "fi_inject" : "fi_sendmsg")) return false;
+  if (injected || code != 0)
+    give_back(message);
+  else
+    ++to.under_way;
   return true;
 }
 

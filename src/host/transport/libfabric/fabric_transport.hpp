@@ -27,7 +27,8 @@ namespace heddle::libfabric {
 ///
 /// All lanes go through the one endpoint, whose operations to a peer are in order. Small messages
 /// and small writes that nobody asks after are copied by the provider (inject) and leave no
-/// completion. A peer takes part once something is posted to it: its address is inserted then.
+/// completion, unless the operations to a peer are counted (most_to_one_peer). A peer takes part
+/// once something is posted to it: its address is inserted then.
 class fabric_transport final : public transport {
  public:
   /// Throws HEDDLE_ERROR_SYSTEM if the provider cannot be opened.
@@ -75,8 +76,9 @@ class fabric_transport final : public transport {
   struct peer {
     fi_addr_t address = FI_ADDR_UNSPEC;
     remote_memory memory;
-    operation_queue waiting;  ///< messages that the network did not take yet
-    operation silent;         ///< of all writes that nobody asks after
+    operation_queue waiting;    ///< messages that the network did not take yet
+    operation silent;           ///< of all writes that nobody asks after
+    std::size_t under_way = 0;  ///< operations that will tell of their completion
     bool lost = false;
     bool refused = false;  ///< took nothing when asked last
     clock::time_point refused_since, refused_last;
@@ -88,9 +90,17 @@ class fabric_transport final : public transport {
   bool can_reach(peer& to);
   /// An operation with a completion; null if too many are under way.
   operation* begin_transfer(int pe, std::uint64_t token);
+  /// Whether the network takes no more to this peer for now.
+  [[nodiscard]] bool is_full(const peer& to) const { return to.under_way >= most_to_one_peer_; }
+  /// Whether so few bytes go without a completion.
+  [[nodiscard]] bool is_injected(std::size_t size) const {
+    return size <= inject_size_ && !counts_operations_;
+  }
   /// What became of a post: false if it must be made again. An operation (or null) that the network
   /// did not take goes back.
   bool taken(peer& to, operation* one, long long code, const char* call);
+  /// Of one that the network took, with its completion.
+  void end(operation* one);
   void give_back(operation* one);
 
   bool send_now(peer& to, operation* message);
@@ -107,8 +117,10 @@ class fabric_transport final : public transport {
   traits traits_;
   local_memory memory_;
   std::chrono::duration<double> timeout_;
+  std::size_t most_to_one_peer_;
   std::size_t inject_size_;
-  bool keeps_contexts_;  ///< the provider writes into them until the completion
+  bool counts_operations_;  ///< there is a limit on those to one peer
+  bool keeps_contexts_;     ///< the provider writes into them until the completion
 
   std::unique_ptr<std::byte[]> buffers_;  ///< of messages: those received, then those sent
   std::vector<operation> receives_, messages_, transfers_;

@@ -164,12 +164,11 @@ bool has_sound_atomics(const fi_info& info) {
   return (info.caps & FI_ATOMIC) != 0 && !view(info.fabric_attr->prov_name).ends_with(";ofi_rxd");
 }
 
-std::size_t most_under_way(const fi_info& info) {
+std::size_t most_to_one_peer(const fi_info& info) {
   // It sends up to 128 datagrams unasked, which a socket's receive buffer of the usual 208 KiB does
   // not hold, and waits long for each that is lost: thousands of small transfers took 20 s, not
-  // 0.5.
-  const bool is_datagrams = view(info.fabric_attr->prov_name).ends_with(";ofi_rxd");
-  return std::min<std::size_t>(info.tx_attr->size, is_datagrams ? 32 : 1024);
+  // 0.5. To a peer that does not answer it sends again for minutes.
+  return view(info.fabric_attr->prov_name).ends_with(";ofi_rxd") ? 32 : SIZE_MAX;
 }
 
 std::vector<provider_candidate> rank_providers(std::span<const fi_info* const> offered,

@@ -63,9 +63,9 @@ std::optional<transport::message_order> promised_order(const fi_info& info);
 /// Whether the provider has atomics, and they work.
 bool has_sound_atomics(const fi_info& info);
 
-/// How many transfers, and how many messages, it may have under way that tell of their completion:
-/// what its queue takes, or less where more would drown the receiver. (What is injected is not
-/// counted: it would be held for a peer that is gone, in the way of those that are there.)
-std::size_t most_under_way(const fi_info& info);
+/// How many operations may be under way to one peer: less than its queue takes where more would
+/// drown the receiver, and where those to a peer that is gone stay in the queue, in the way of the
+/// others.
+std::size_t most_to_one_peer(const fi_info& info);
 
 }  // namespace heddle::libfabric
