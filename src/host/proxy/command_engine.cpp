@@ -330,7 +330,7 @@ bool command_engine::put_by_writes(active_command& command) {
     if (!network_.post_write(command.lane, next->place, side.address, side.bytes, token,
                              immediate)) {
       take_back(*next, token);
-      return false;
+      return refused();
     }
     if (wants_reply) ++operations_.find(command.operation)->parts;
     if (tracks_writes_) (void)state.writes.post();
@@ -379,7 +379,7 @@ bool command_engine::get(active_command& command) {
                                    .bytes = side.bytes});
     if (!network_.post_read(command.lane, side.address, next->place, side.bytes, token)) {
       take_back(*next, token);
-      return false;
+      return refused();
     }
     ++operations_.find(command.operation)->parts;
     ++state.reads_outstanding;
@@ -444,7 +444,7 @@ bool command_engine::atomic(active_command& command) {
           {what.pe, region_of(what.remote), offset_of(what.remote)}, what.value, what.compare,
           token)) {
     parts_.remove(token);
-    return false;
+    return refused();
   }
   ++operations_.find(command.operation)->parts;
   ++lane(what.pe, command.lane).reads_outstanding;

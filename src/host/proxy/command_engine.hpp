@@ -81,8 +81,10 @@ class command_engine final : transport::listener {
   bool carry_out(active_command& command);
   /// Sends what is in open frames, and moves the network on. True if anything happened.
   bool progress();
-  /// Something waits to be posted, for which no event of the network tells.
-  [[nodiscard]] bool has_backlog() const { return !late_records_.empty() || !late_acks_.empty(); }
+  /// Whether the network has refused anything since forget_refusals(): it is to be tried again, of
+  /// its own accord. What waits otherwise waits for what the network will tell.
+  [[nodiscard]] bool was_refused() const { return was_refused_; }
+  void forget_refusals() { was_refused_ = false; }
 
   /// `pe` is gone (-1: all are): what waits for it is replied to.
   void drop_peer(int pe);
@@ -173,6 +175,11 @@ class command_engine final : transport::listener {
     return what && !(what->wants_reply && what->from->gave_up(what->index));
   }
   void begin_operation(active_command& command);
+  /// For whoever cannot go on since the network takes nothing now.
+  bool refused() {
+    was_refused_ = true;
+    return false;
+  }
   /// All of it is posted: replies at once if nothing is left to wait for.
   bool all_posted(active_command& command);
   /// The peer's piece that a place is in; null if it is not known.
@@ -271,6 +278,7 @@ class command_engine final : transport::listener {
   std::map<std::pair<int, int>, std::deque<late_record>> late_records_;
   std::deque<lane_name> late_acks_;
   bool happened_ = false;
+  bool was_refused_ = false;  ///< since forget_refusals()
   bool all_are_lost_ = false;
   bool was_warned_ = false;  ///< of strangers
 };

@@ -25,9 +25,9 @@ class command_queue final : public command_engine::producer {
   /// Hands up to `most` commands to the engine, in order, as far as it takes them. True if there
   /// was one.
   bool consume(command_engine& engine, int most);
-  /// Whether a command is there that has not been handed over whole. By whoever may consume.
-  [[nodiscard]] bool has_command() const {
-    return is_active_ ||
+  /// Whether a command is there that the engine has not seen. By whoever may consume.
+  [[nodiscard]] bool has_new_command() const {
+    return !is_active_ &&
            load(&shared_.ring[next_ % command_queue_ref::slots].turn, acquire) == next_ + 1;
   }
 

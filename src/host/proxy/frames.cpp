@@ -21,7 +21,7 @@ bool command_engine::open_frame(int pe, int lane_index) {
   if (!state.open.empty()) return true;
   if (state.frames_in_flight() >= lane_state::window) return false;
   state.open = network_.begin_message(lane_index, pe);
-  if (state.open.empty()) return false;
+  if (state.open.empty()) return refused();
   state.used = sizeof(frame_header);
   state.open_wants_acknowledgement = false;
   open_frames_.push_back({pe, lane_index});
@@ -118,6 +118,7 @@ void command_engine::acknowledge(int pe, int lane_index) {
   const auto message = network_.begin_message(lane_index, pe);
   if (message.empty()) {
     late_acks_.push_back({pe, lane_index});
+    (void)refused();
     return;
   }
   const frame_header header = {.job = options_.job,
@@ -153,7 +154,7 @@ bool command_engine::progress() {
   happened_ = false;
   send_open_frames();
   const bool moved = network_.progress(*this);
-  if (has_backlog()) send_late();
+  send_late();
   send_open_frames();
   return moved || happened_;
 }

@@ -113,6 +113,7 @@ void proxy::add_queues(const options& options, bool for_host, proxy_ref& ref) {
 
 bool proxy::drive() {
   bool moved = false;
+  engine_.forget_refusals();
   try {
     for (auto& memory : queues_) moved |= memory.queue->consume(engine_, commands_at_a_time);
     if (!is_broken_) moved |= engine_.progress();
@@ -253,8 +254,8 @@ void proxy::run() {
 
 void proxy::sleep() {
   const auto helped = helped_.load(std::memory_order_relaxed);
-  if (helped != std::exchange(helped_before_, helped)) {
-    const bool at_this_moment = load(&drivers_, relaxed) > 0;
+  const bool at_this_moment = load(&drivers_, relaxed) > 0;
+  if (helped != std::exchange(helped_before_, helped) || at_this_moment) {
     tick_ = at_this_moment ? std::clamp(2 * tick_, shortest_tick, longest_tick) : shortest_tick;
     return wait(false, tick_);
   }
@@ -285,10 +286,9 @@ void proxy::sleep() {
 std::optional<bool> proxy::events_will_tell() {
   const bool gives_events = network_->wait_descriptor() >= 0 && !looks_by_itself_ && !is_broken_;
   const bool has_commands = std::any_of(queues_.begin(), queues_.end(),
-                                        [](auto& each) { return each.queue->has_command(); });
-  if (missed_.exchange(false) || (gives_events && !network_->may_wait())) return {};
-  // What could not be posted is tried again, for which there may be no event.
-  return gives_events && !has_commands && !engine_.has_backlog();
+                                        [](auto& each) { return each.queue->has_new_command(); });
+  if (missed_.exchange(false) || has_commands || (gives_events && !network_->may_wait())) return {};
+  return gives_events && !engine_.was_refused();
 }
 
 void proxy::nap(nanoseconds most) {
