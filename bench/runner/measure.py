@@ -111,6 +111,15 @@ def probe_us(probe: Probe) -> float:
     return found[0]
 
 
+def points(objects: list[dict]) -> dict[Point, float]:
+    """The median of what was measured more than once."""
+    found: dict[Point, list[float]] = {}
+    for o in objects:
+        if "us" in o:
+            found.setdefault((o["what"], o["variant"], o["bytes"]), []).append(o["us"])
+    return {point: statistics.median(values) for point, values in found.items()}
+
+
 def run_block(block: Block, timeout_s: float = 180) -> dict[str, Series]:
     """All rounds of a block: A B C, A B C, ..."""
     series = {contender.name: Series() for contender in block.contenders}
@@ -134,7 +143,7 @@ def run_block(block: Block, timeout_s: float = 180) -> dict[str, Series]:
                 objects, wall_us = [], None
             if block.probe:
                 mine.probes_us.append(probed)
-            taken = {(o["what"], o["variant"], o["bytes"]): o["us"] for o in objects if "us" in o}
+            taken = points(objects)
             if block.wall and wall_us is not None:
                 taken[("wall", "", 0)] = wall_us
             mine.rounds.append(taken)
