@@ -38,7 +38,7 @@ HEDDLE_FN inline void pause_processor() {
 /// Host: `spin` times a processor pause, then it gives its time slice away, since the thread it
 /// waits for may need this very core (measured: 8 threads on 2 cores take 230 times longer
 /// without), and after 10 ms it sleeps between looks, for a 64th of the time that it has waited, up
-/// to a millisecond. CUDA: nothing at first, then nanosleep, up to a microsecond.
+/// to 8 ms. CUDA: nothing at first, then nanosleep, up to a microsecond.
 class backoff {
  public:
   HEDDLE_FN explicit backoff(uint32_t spin) : spin_(spin) {}
@@ -64,7 +64,7 @@ class backoff {
     const uint64_t waited = now - yields_since_;
     is_napping_ = waited >= 10'000'000;
     if (is_napping_)
-      sleep(waited < 64'000'000 ? waited / 64 : 1'000'000);
+      sleep(waited < 512'000'000 ? waited / 64 : 8'000'000);
     else
       std::this_thread::yield();
 #endif

@@ -156,6 +156,26 @@ send_completions& rail::completions_for(int depth) {
   return sends_.back();
 }
 
+void rail::ask_for_events() {
+  const auto ask = [](ibv_cq* queue, bool& is_asked) {
+    if (!is_asked) is_asked = ibv_req_notify_cq(queue, 0) == 0;
+  };
+  ask(arrivals_.get(), arrivals_event_asked_);
+  for (auto& one : sends_)
+    if (one.under_way > 0) ask(one.queue.get(), one.event_asked);
+}
+
+void rail::take_events() {
+  ibv_cq* queue = nullptr;
+  void* ignored = nullptr;
+  while (found_library().get_cq_event(channel_.get(), &queue, &ignored) == 0) {
+    found_library().ack_cq_events(queue, 1);
+    if (queue == arrivals_.get()) arrivals_event_asked_ = false;
+    for (auto& one : sends_)
+      if (queue == one.queue.get()) one.event_asked = false;
+  }
+}
+
 void rail::send_hello(ibv_ah* path, std::uint32_t queue, std::uint32_t queue_key,
                       std::span<const std::byte> text) {
   if (sent_hellos_.empty()) return;

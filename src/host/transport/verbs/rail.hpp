@@ -21,6 +21,7 @@ struct send_completions {
   int free_entries = 0;
   int under_way = 0;  ///< operations whose end has not been seen
   int signaled = 0;   ///< those of them that the card says the end of
+  bool event_asked = false;
 };
 
 /// One port that a PE uses: opened, with its queues for what arrives (messages of all peers in one
@@ -54,6 +55,12 @@ class rail {
   /// For a connection of `depth` operations, which it keeps.
   send_completions& completions_for(int depth);
 
+  /// The channel tells of the next completion of each queue in use; what is there already has to be
+  /// looked for after this.
+  void ask_for_events();
+  /// Those that came.
+  void take_events();
+
   /// To a peer's datagram queue; lost if there is no room, as datagrams may be.
   void send_hello(ibv_ah* path, std::uint32_t queue, std::uint32_t queue_key,
                   std::span<const std::byte> text);
@@ -77,6 +84,7 @@ class rail {
   owned_channel channel_;
   buffer_pool received_messages_, received_hellos_, sent_hellos_, messages_, words_;
   owned_completions arrivals_;
+  bool arrivals_event_asked_ = false;
   owned_receives receives_;
   owned_queue_pair datagrams_;
   std::list<send_completions> sends_;

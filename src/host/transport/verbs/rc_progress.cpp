@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "host/transport/verbs/failure_text.hpp"
 #include "host/transport/verbs/rc_transport.hpp"
@@ -38,7 +39,10 @@ bool rc_transport::progress(listener& listener) {
   bool happened = false;
   try {
     flush_chains();
-    if (waited_) drain_channels();
+    const bool has_waited = std::exchange(waited_, false);
+    const bool has_event = has_waited && waits_.has_event();
+    if (has_event)
+      for (auto& one : rails_) one->take_events();
     if (!found_arrivals_.empty() || !found_sends_.empty()) {
       const auto arrivals = std::move(found_arrivals_);
       const auto sends = std::move(found_sends_);
@@ -48,16 +52,15 @@ bool rc_transport::progress(listener& listener) {
       for (const auto& [from, completion] : sends) take_completion(completion, listener);
       happened = true;
     }
-    const bool looks = waited_ || ++calls_ % look_at_call == 0;
+    const bool looks = has_waited || ++calls_ % look_at_call == 0;
     for (auto& one : rails_) {
       happened |= poll_arrivals(*one, listener);
       happened |= poll_sends(*one, listener, looks);
     }
     if (looks) {
       const auto now = clock::now();
-      if (waited_ || now >= look_at_) look_around(now);
+      if (has_event || now >= look_at_) look_around(now);
     }
-    waited_ = false;
     flush_chains();
   } catch (const error& problem) {
     lose_all(problem.what());
@@ -183,12 +186,11 @@ bool rc_transport::may_wait() {
   if (!chained_.empty() || !endings_.empty()) return false;
   completions place;
   for (auto& one : rails_) {
-    (void)ibv_req_notify_cq(one->arrivals(), 0);
+    one->ask_for_events();
     for (const auto& completion : poll(one->arrivals(), place))
       found_arrivals_.emplace_back(one.get(), completion);
     for (auto& queue : one->sends()) {
       if (queue.under_way == 0) continue;
-      (void)ibv_req_notify_cq(queue.queue.get(), 0);
       for (const auto& completion : poll(queue.queue.get(), place))
         found_sends_.emplace_back(one.get(), completion);
     }
@@ -201,15 +203,6 @@ bool rc_transport::may_wait() {
           std::min(wake, since + std::chrono::duration_cast<clock::duration>(patience(options_)));
   waits_.wake_at(wake);
   return found_arrivals_.empty() && found_sends_.empty();
-}
-
-void rc_transport::drain_channels() {
-  for (auto& one : rails_) {
-    ibv_cq* queue = nullptr;
-    void* ignored = nullptr;
-    while (found_library().get_cq_event(one->channel(), &queue, &ignored) == 0)
-      found_library().ack_cq_events(queue, 1);
-  }
 }
 
 }  // namespace heddle::verbs

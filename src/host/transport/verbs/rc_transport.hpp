@@ -115,7 +115,6 @@ class rc_transport final : public transport {
   void look_around(clock::time_point now);
   void take_event(rail& from, const ibv_async_event& event, clock::time_point now);
   void check_port(std::size_t rail, clock::time_point now);
-  void drain_channels();
 
   // Ending (rc_ending.cpp).
   void take_goodbye(const rail& from, const ibv_wc& completion);

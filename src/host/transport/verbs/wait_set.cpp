@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include "support/throw_error.hpp"
 
@@ -27,6 +28,7 @@ void wait_set::add(int descriptor) {
 }
 
 void wait_set::wake_at(clock::time_point time) {
+  if (time == std::exchange(wakes_at_, time)) return;
   itimerspec until{};
   if (time != clock::time_point::max()) {
     // Zero would stop it.
@@ -36,6 +38,11 @@ void wait_set::wake_at(clock::time_point time) {
     until.it_value.tv_nsec = std::chrono::nanoseconds(left - seconds).count();
   }
   (void)::timerfd_settime(timer_.get(), 0, &until, nullptr);
+}
+
+bool wait_set::has_event() const {
+  epoll_event any{};
+  return ::epoll_wait(all_.get(), &any, 1, 0) > 0;
 }
 
 }  // namespace heddle::verbs

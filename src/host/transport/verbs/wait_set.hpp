@@ -19,9 +19,11 @@ class wait_set {
   [[nodiscard]] int descriptor() const { return all_.get(); }
   /// Readable from this time on; max(): never.
   void wake_at(clock::time_point time);
+  [[nodiscard]] bool has_event() const;
 
  private:
   unique_fd all_, timer_;
+  clock::time_point wakes_at_ = clock::time_point::max();
 };
 
 }  // namespace heddle::verbs
