@@ -3,7 +3,6 @@
 
 // The port that a unique id names, to which anybody can connect: strangers hold up nobody, get in
 // nowhere and leave nothing behind; ranks that say the wrong thing are told so, or named.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <poll.h>

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <vector>
 
 #include "bootstrap/host_identity.hpp"
 #include "bootstrap/random_bytes.hpp"

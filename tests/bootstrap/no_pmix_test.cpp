@@ -3,7 +3,6 @@
 
 // A heddle that is built without PMIx: with no_pmix_bootstrap.cpp, which this program brings.
 
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <heddle/heddle.hpp>

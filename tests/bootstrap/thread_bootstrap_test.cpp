@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "bootstrap/thread_bootstrap.hpp"
 
 #include <doctest/doctest.h>

@@ -4,7 +4,6 @@
 // What is captured into a CUDA graph is replayed, between calls that are not captured: each PE
 // captures a kernel of its own, an AllReduce, a put with a signal and a barrier.
 
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <cstdlib>

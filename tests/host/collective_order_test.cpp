@@ -5,7 +5,6 @@
 
 #include "host/collective_order.hpp"
 
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <array>

@@ -3,7 +3,6 @@
 
 // The runtime with HEDDLE_DEVICE=cuda over the driver of host memory: all but the kernels.
 
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <sys/stat.h>

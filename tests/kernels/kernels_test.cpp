@@ -5,7 +5,6 @@
 // by the host's compiler, for the host device, and by nvcc, for a GPU (./dev gpu). Content gets to
 // the device and back by streams alone.
 
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <algorithm>

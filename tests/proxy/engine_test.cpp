@@ -3,7 +3,6 @@
 
 // One command engine, whose network and peers are told by the test.
 
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 
 // What kernels may ask of remote PEs, on the network that the command line names.
 
-#define DOCTEST_CONFIG_IMPLEMENT
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

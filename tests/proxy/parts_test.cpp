@@ -3,7 +3,6 @@
 
 // What the command engine is made of, each by itself.
 
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <algorithm>

@@ -3,7 +3,6 @@
 
 // The proxy and its queues, over a network that the test tells what to do.
 
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <chrono>

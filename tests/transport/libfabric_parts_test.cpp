@@ -3,7 +3,6 @@
 
 // The parts of the libfabric transport that need no network: which provider is taken and why, and
 // where a peer's memory is.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What the TCP transport is made of: here what goes into a stream and what comes out of it.
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
 #include <random>

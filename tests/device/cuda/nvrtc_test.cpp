@@ -5,7 +5,6 @@
 // do: without relocatable device code and without a device library to link. With HEDDLE_DEVICE=cuda
 // it is run too.
 
-#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <cuda.h>
 #include <dlfcn.h>
 #include <doctest/doctest.h>
