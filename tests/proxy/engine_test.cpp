@@ -66,6 +66,40 @@ TEST_CASE("what was kept for lack of room is sent in the same step that finds ro
   CHECK((f.sent(1, record_kind::reply) == 1 || f.engine.was_refused()));
 }
 
+TEST_CASE("what waits for an acknowledgement is not tried again of its own accord") {
+  fixture f;
+  auto add = f.command_to(1, command_kind::atomic);
+  add.what.flags = 0;
+  add.what.op = static_cast<std::uint8_t>(atomic_op::add);
+  REQUIRE(f.engine.carry_out(add));
+  auto quiet = f.command_to(-1, command_kind::quiet);
+  f.progress();
+  for (int i = 0; i < 3; ++i) {
+    CHECK_FALSE(f.engine.carry_out(quiet));
+    f.progress();
+  }
+  CHECK_FALSE(f.engine.was_refused());
+
+  // Without room the question itself is not sent.
+  auto other = f.command_to(2, command_kind::atomic, 1);
+  other.what.flags = 0;
+  other.what.op = add.what.op;
+  f.network.no_room = {2};
+  CHECK_FALSE(f.engine.carry_out(other));
+  CHECK(f.engine.was_refused());
+  f.engine.forget_refusals();
+  f.network.no_room = {};
+  CHECK(f.engine.carry_out(other));
+  CHECK_FALSE(f.engine.was_refused());
+
+  frame_maker acknowledges(job, 1, 0);
+  acknowledges.header().has_records = 0;
+  acknowledges.header().acknowledged = 2;
+  f.network.arrives(acknowledges.bytes());
+  f.progress();
+  CHECK(f.engine.carry_out(quiet));
+}
+
 TEST_CASE("a peer is asked once for each place, whoever waits for it") {
   fixture f;
   std::vector<std::byte> local(3000);
