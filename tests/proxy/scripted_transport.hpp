@@ -132,9 +132,9 @@ class frame_maker {
     return *this;
   }
   [[nodiscard]] transport::bytes bytes() const {
-    transport::bytes out(sizeof header_ + records_.size());
-    std::memcpy(out.data(), &header_, sizeof header_);
-    if (!records_.empty()) std::memcpy(&out[sizeof header_], records_.data(), records_.size());
+    const auto header = std::as_bytes(std::span(&header_, 1));
+    transport::bytes out(header.begin(), header.end());
+    out.insert(out.end(), records_.begin(), records_.end());
     return out;
   }
   frame_header& header() { return header_; }
