@@ -80,7 +80,7 @@ TEST_CASE("what waits for an acknowledgement is not tried again of its own accor
   }
   CHECK_FALSE(f.engine.was_refused());
 
-  // Without room the question itself is not sent.
+  // What finds no room is.
   auto other = f.command_to(2, command_kind::atomic, 1);
   other.what.flags = 0;
   other.what.op = add.what.op;

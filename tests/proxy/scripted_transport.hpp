@@ -8,6 +8,7 @@
 #include <heddle/error.hpp>
 #include <list>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "host/proxy/frame.hpp"

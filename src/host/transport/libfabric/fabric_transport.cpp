@@ -65,7 +65,6 @@ fabric_transport::fabric_transport(const library& functions, const fi_info& chos
       timeout_(timeout),
       most_to_one_peer_(most_to_one_peer(endpoint_.info())),
       inject_size_(endpoint_.info().tx_attr->inject_size),
-      counts_operations_(most_to_one_peer_ != SIZE_MAX),
       keeps_contexts_((endpoint_.info().mode & (FI_CONTEXT | FI_CONTEXT2)) != 0),
       receives_(std::min(endpoint_.info().rx_attr->size, most_messages)),
       messages_(std::min(endpoint_.info().tx_attr->size, most_messages)),
@@ -199,7 +198,7 @@ bool fabric_transport::post_write(int /*lane*/, const remote_place& to, const vo
                 : ::fi_inject_write(endpoint_.get(), from, size, target.address, address, key);
     return taken(target, nullptr, code, "fi_inject_write");
   }
-  const bool silent = token == no_token && !keeps_contexts_ && !counts_operations_;
+  const bool silent = token == no_token && !keeps_contexts_ && !counts_operations();
   operation* one = silent ? &target.silent : begin_transfer(to.pe, token);
   if (!one) return false;
   std::uint64_t flags = silent ? 0 : FI_COMPLETION;

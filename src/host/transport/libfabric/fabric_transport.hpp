@@ -92,9 +92,11 @@ class fabric_transport final : public transport {
   operation* begin_transfer(int pe, std::uint64_t token);
   /// Whether the network takes no more to this peer for now.
   [[nodiscard]] bool is_full(const peer& to) const { return to.under_way >= most_to_one_peer_; }
+  /// Where there is a limit on those to one peer, each operation tells of its completion.
+  [[nodiscard]] bool counts_operations() const { return most_to_one_peer_ != SIZE_MAX; }
   /// Whether so few bytes go without a completion.
   [[nodiscard]] bool is_injected(std::size_t size) const {
-    return size <= inject_size_ && !counts_operations_;
+    return size <= inject_size_ && !counts_operations();
   }
   /// What became of a post: false if it must be made again. An operation (or null) that the network
   /// did not take goes back.
@@ -119,8 +121,7 @@ class fabric_transport final : public transport {
   std::chrono::duration<double> timeout_;
   std::size_t most_to_one_peer_;
   std::size_t inject_size_;
-  bool counts_operations_;  ///< there is a limit on those to one peer
-  bool keeps_contexts_;     ///< the provider writes into them until the completion
+  bool keeps_contexts_;  ///< the provider writes into them until the completion
 
   std::unique_ptr<std::byte[]> buffers_;  ///< of messages: those received, then those sent
   std::vector<operation> receives_, messages_, transfers_;
