@@ -24,6 +24,7 @@ struct options {
   int step = 2;                     ///< each size is so many times the one before
   std::vector<std::size_t> listed;  ///< these sizes instead
   bool fresh = false;
+  std::string collective;  ///< this one alone, where a program measures several
   effort measure;
 
   /// Reads the command line. A wrong one ends the program: these are programs, not the library.
@@ -43,6 +44,8 @@ struct options {
         ->check(CLI::Range(1, 1000));
     app.add_flag("--fresh", result.fresh,
                  "rewrite the whole input and read the whole output between calls (untimed)");
+    app.add_option("--collective", result.collective,
+                   "this one alone, of a program that measures several");
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

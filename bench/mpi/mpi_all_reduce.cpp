@@ -4,16 +4,17 @@
 // MPI_Allreduce, as all_reduce_sweep.hpp asks. Built with each MPI that is installed.
 #include <mpi.h>
 
-#include <memory>
-
 #include "../all_reduce_sweep.hpp"
+#include "page_memory.hpp"
 
 namespace {
 
 class mpi_contender {
  public:
   explicit mpi_contender(std::size_t capacity)
-      : capacity_(capacity), input_(allocate(capacity)), output_(allocate(capacity)) {
+      : capacity_(capacity),
+        input_(bench::page_memory<float>(capacity)),
+        output_(bench::page_memory<float>(capacity)) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
     MPI_Comm_size(MPI_COMM_WORLD, &size_);
   }
@@ -28,21 +29,11 @@ class mpi_contender {
   }
 
  private:
-  struct release {
-    void operator()(float* memory) const { std::free(memory); }
-  };
-  static std::unique_ptr<float, release> allocate(std::size_t count) {
-    constexpr std::size_t page = 4096;
-    void* memory = std::aligned_alloc(page, (count * sizeof(float) + page - 1) / page * page);
-    if (!memory) throw std::bad_alloc();
-    return std::unique_ptr<float, release>(static_cast<float*>(memory));
-  }
-
   int rank_ = 0;
   int size_ = 1;
   std::size_t capacity_;
-  std::unique_ptr<float, release> input_;
-  std::unique_ptr<float, release> output_;
+  bench::page_pointer<float> input_;
+  bench::page_pointer<float> output_;
 };
 
 }  // namespace

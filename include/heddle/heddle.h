@@ -365,6 +365,48 @@ HEDDLE_API heddle_status_t heddle_all_reduce(heddle_team_t team, const void* inp
                                              size_t count, heddle_type_t type, heddle_op_t op,
                                              heddle_stream_t stream);
 
+/// PE root's input[0, count) becomes output[0, count) of every PE. `input` matters on the root
+/// alone, where it may be `output`. Buffers and order as for heddle_all_reduce: symmetric or
+/// registered ones are used in place, each PE's own choice.
+HEDDLE_API heddle_status_t heddle_broadcast(heddle_team_t team, const void* input, void* output,
+                                            size_t count, heddle_type_t type, int root,
+                                            heddle_stream_t stream);
+/// output[pe * count, (pe + 1) * count) = input[0, count) of each PE. In place: input is this PE's
+/// part of output.
+HEDDLE_API heddle_status_t heddle_all_gather(heddle_team_t team, const void* input, void* output,
+                                             size_t count, heddle_type_t type,
+                                             heddle_stream_t stream);
+/// output[pe * count, (pe + 1) * count) = `pe`'s input[my_pe * count, (my_pe + 1) * count). The
+/// buffers are apart.
+HEDDLE_API heddle_status_t heddle_all_to_all(heddle_team_t team, const void* input, void* output,
+                                             size_t count, heddle_type_t type,
+                                             heddle_stream_t stream);
+/// As heddle_all_gather for the root alone; on the other PEs `output` does not matter.
+HEDDLE_API heddle_status_t heddle_gather(heddle_team_t team, const void* input, void* output,
+                                         size_t count, heddle_type_t type, int root,
+                                         heddle_stream_t stream);
+/// output[0, count) = the root's input[my_pe * count, (my_pe + 1) * count). `input` matters on the
+/// root alone. In place: the root's output is its part of input.
+HEDDLE_API heddle_status_t heddle_scatter(heddle_team_t team, const void* input, void* output,
+                                          size_t count, heddle_type_t type, int root,
+                                          heddle_stream_t stream);
+/// output[displacements[pe], ... + counts[pe]) = the input of each PE, which has counts[pe]
+/// elements. `counts` (alike on all PEs) and `displacements` (each PE's own) have n_pes elements
+/// and are read before the call returns. In place: input is this PE's part of output.
+HEDDLE_API heddle_status_t heddle_all_gather_v(heddle_team_t team, const void* input, void* output,
+                                               const size_t* counts, const size_t* displacements,
+                                               heddle_type_t type, heddle_stream_t stream);
+/// output[output_displacements[pe], ... + output_counts[pe]) = what `pe` has in its input for this
+/// PE: input_counts[my_pe] elements from its input_displacements[my_pe] on, as many as
+/// output_counts[pe]. Each PE's lists are its own, of n_pes elements, in elements, and are read
+/// before the call returns. The buffers are apart.
+HEDDLE_API heddle_status_t heddle_all_to_all_v(heddle_team_t team, const void* input,
+                                               const size_t* input_counts,
+                                               const size_t* input_displacements, void* output,
+                                               const size_t* output_counts,
+                                               const size_t* output_displacements,
+                                               heddle_type_t type, heddle_stream_t stream);
+
 /// The choice made for an AllReduce of these, as text: "two_shot simple, 1 channel of 1 thread:
 /// ...reason". Written to `text` (at most `bytes`, terminated).
 HEDDLE_API heddle_status_t heddle_all_reduce_plan(heddle_team_t team, const void* input,

@@ -10,8 +10,16 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace heddle {
+
+/// Where a call that takes a stream runs: by default on the default stream, complete on return.
+struct on_stream {
+  on_stream() = default;
+  on_stream(const stream& stream) : handle(stream.handle()) {}  // NOLINT: a stream serves as one
+  heddle_stream_t handle = nullptr;
+};
 
 /// An ordered set of PEs. A split team is owned and destroyed with its last copy (collective, so
 /// drop the copies in the same order on every member); world and node belong to the runtime.
@@ -170,24 +178,71 @@ class team {
                                                stream.handle()));
   }
 
-  /// output[i] = op over all PEs of input[i], on the default stream: complete on return.
+  /// output[i] = op over all PEs of input[i].
   template <element T>
-  void all_reduce(const T* input, T* output, std::size_t count, op op) const {
-    detail::check(heddle_all_reduce(handle_, input, output, count,
-                                    static_cast<heddle_type_t>(element_type<T>),
-                                    static_cast<heddle_op_t>(op), nullptr));
+  void all_reduce(const T* input, T* output, std::size_t count, op op, on_stream where = {}) const {
+    detail::check(heddle_all_reduce(handle_, input, output, count, type_of<T>,
+                                    static_cast<heddle_op_t>(op), where.handle));
+  }
+
+  // Collectives that combine nothing, as in heddle.h.
+
+  template <element T>
+  void broadcast(const T* input, T* output, std::size_t count, int root,
+                 on_stream where = {}) const {
+    detail::check(heddle_broadcast(handle_, input, output, count, type_of<T>, root, where.handle));
   }
   template <element T>
-  void all_reduce(const T* input, T* output, std::size_t count, op op, const stream& stream) const {
-    detail::check(heddle_all_reduce(handle_, input, output, count,
-                                    static_cast<heddle_type_t>(element_type<T>),
-                                    static_cast<heddle_op_t>(op), stream.handle()));
+  void all_gather(const T* input, T* output, std::size_t count, on_stream where = {}) const {
+    detail::check(heddle_all_gather(handle_, input, output, count, type_of<T>, where.handle));
+  }
+  template <element T>
+  void all_to_all(const T* input, T* output, std::size_t count, on_stream where = {}) const {
+    detail::check(heddle_all_to_all(handle_, input, output, count, type_of<T>, where.handle));
+  }
+  template <element T>
+  void gather(const T* input, T* output, std::size_t count, int root, on_stream where = {}) const {
+    detail::check(heddle_gather(handle_, input, output, count, type_of<T>, root, where.handle));
+  }
+  template <element T>
+  void scatter(const T* input, T* output, std::size_t count, int root, on_stream where = {}) const {
+    detail::check(heddle_scatter(handle_, input, output, count, type_of<T>, root, where.handle));
+  }
+  /// The lists have n_pes elements.
+  template <element T>
+  void all_gather_v(const T* input, T* output, const std::vector<std::size_t>& counts,
+                    const std::vector<std::size_t>& displacements, on_stream where = {}) const {
+    require_list(counts);
+    require_list(displacements);
+    detail::check(heddle_all_gather_v(handle_, input, output, counts.data(), displacements.data(),
+                                      type_of<T>, where.handle));
+  }
+  template <element T>
+  void all_to_all_v(const T* input, const std::vector<std::size_t>& input_counts,
+                    const std::vector<std::size_t>& input_displacements, T* output,
+                    const std::vector<std::size_t>& output_counts,
+                    const std::vector<std::size_t>& output_displacements,
+                    on_stream where = {}) const {
+    for (const auto* list :
+         {&input_counts, &input_displacements, &output_counts, &output_displacements})
+      require_list(*list);
+    detail::check(heddle_all_to_all_v(handle_, input, input_counts.data(),
+                                      input_displacements.data(), output, output_counts.data(),
+                                      output_displacements.data(), type_of<T>, where.handle));
   }
 
   [[nodiscard]] heddle_team_t handle() const { return handle_; }
 
  private:
   friend class runtime;
+  template <class T>
+  static constexpr auto type_of = static_cast<heddle_type_t>(element_type<T>);
+  void require_list(const std::vector<std::size_t>& list) const {
+    if (list.size() != static_cast<std::size_t>(n_pes()))
+      throw error(HEDDLE_ERROR_INVALID_ARGUMENT, "a list of " + std::to_string(list.size()) +
+                                                     " numbers for a team of " +
+                                                     std::to_string(n_pes()) + " PEs");
+  }
   explicit team(heddle_team_t borrowed) : handle_(borrowed) {}
   static team adopt(heddle_team_t handle) {
     team result(handle);

@@ -12,6 +12,7 @@
 
 #include <vector>
 
+#include "coll/kernel_form.hpp"
 #include "coll/plan.hpp"
 
 namespace heddle {
@@ -20,25 +21,6 @@ namespace heddle {
 heddle_kernel_t all_reduce_kernel(const plan& plan, heddle_type_t type, heddle_op_t op);
 /// Those of all plans with that algorithm, of all types and reductions.
 std::vector<heddle_kernel_t> all_reduce_kernels_of(algorithm algo);
-
-/// How a host compiler's kernels are started: by a function for one thread of a block.
-struct host_form {
-  using type = heddle_kernel_entry_t;
-  template <class Body>
-  static type of() {
-    return [](const void* arguments, const void* block) {
-      Body{}(*static_cast<const host_block*>(block),
-             *static_cast<const all_reduce_args*>(arguments));
-    };
-  }
-};
-
-/// How CUDA's are: by a function that gives the CUkernel.
-struct cuda_form {
-  using type = void* (*)();
-  template <class Body>
-  static type of();  // all_reduce_cuda_form.cuh
-};
 
 /// The kernels of one element type, in the form of the compiler that instantiates it: the host's
 /// (all_reduce_<type>.cpp) or CUDA's (all_reduce_<type>.cu). Each type has files of its own, so
@@ -53,6 +35,7 @@ namespace detail {
 /// An algorithm's kernel for any block.
 template <class T, class Op, protocol Protocol, algorithm Algorithm>
 struct all_reduce_body {
+  using arguments = all_reduce_args;
   template <block_group Block>
   HEDDLE_FN void operator()(const Block& block, const all_reduce_args& args) const {
     if constexpr (Algorithm == algorithm::one_shot)
@@ -80,6 +63,8 @@ typename Form::type find_all_reduce(algorithm algo) {
       return Form::template of<all_reduce_body<T, Op, Protocol, algorithm::ring>>();
     case algorithm::tree:
       return Form::template of<all_reduce_body<T, Op, Protocol, algorithm::tree>>();
+    case algorithm::direct:
+      break;  // for collectives that combine nothing
   }
   return nullptr;
 }

@@ -13,8 +13,10 @@ namespace heddle {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> algorithm_names = {
-    "one_shot", "two_shot", "ring", "tree", "multicast", "hierarchical"};
+constexpr std::array<std::string_view, 6> collective_names = {
+    "all_reduce", "broadcast", "all_gather", "all_to_all", "gather", "scatter"};
+constexpr std::array<std::string_view, 7> algorithm_names = {
+    "one_shot", "two_shot", "ring", "tree", "multicast", "hierarchical", "direct"};
 constexpr std::array<std::string_view, 3> protocol_names = {"simple", "ll", "ll128"};
 
 /// Up to how many bytes of a call what is quickest. The host's were measured
@@ -132,6 +134,7 @@ std::optional<int> index_of(const Names& names, std::string_view variable, std::
 plan choose_all_reduce(const plan_question& question) {
   plan plan;
   plan.algo = question.forced_algorithm.value_or(best_algorithm(question));
+  if (plan.algo == algorithm::direct) plan.algo = best_algorithm(question);
   if (is_direct(plan.algo) && !direct(question))
     throw_error(
         HEDDLE_ERROR_INVALID_ARGUMENT,
@@ -167,20 +170,25 @@ plan choose_all_reduce(const plan_question& question) {
                       : usual_channels(plan, question);
   plan.threads =
       question.forced_threads > 0 ? question.forced_threads : usual_threads(plan, question);
-  if (question.on_cuda && plan.threads > most_cuda_threads)
-    throw_error(
-        HEDDLE_ERROR_INVALID_ARGUMENT,
-        "HEDDLE_BLOCK_THREADS={}: kernels of a CUDA device have at most {} threads per block",
-        plan.threads, most_cuda_threads);
-  if (question.on_cuda && plan.threads % 32 != 0)
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "HEDDLE_BLOCK_THREADS={}: blocks of a CUDA device are whole warps; choose a "
-                "multiple of 32",
-                plan.threads);
+  require_block(question, plan.threads);
   plan.streaming =
       !question.on_cuda && is_two_shot(plan.algo) &&
       2 * static_cast<std::size_t>(question.n_pes) * question.bytes > question.cache_bytes;
   return plan;
+}
+
+void require_block(const plan_question& question, int threads) {
+  if (!question.on_cuda) return;
+  if (threads > most_cuda_threads)
+    throw_error(
+        HEDDLE_ERROR_INVALID_ARGUMENT,
+        "HEDDLE_BLOCK_THREADS={}: kernels of a CUDA device have at most {} threads per block",
+        threads, most_cuda_threads);
+  if (threads % 32 != 0)
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "HEDDLE_BLOCK_THREADS={}: blocks of a CUDA device are whole warps; choose a "
+                "multiple of 32",
+                threads);
 }
 
 std::string explain(const plan& plan, const plan_question& question) {
@@ -230,6 +238,8 @@ std::string explain(const plan& plan, const plan_question& question) {
       case algorithm::tree:
         reason += fmt::format("{} bytes among {} PEs: few hops", question.bytes, question.n_pes);
         break;
+      case algorithm::direct:
+        break;  // not AllReduce's
     }
   }
   return fmt::format("{} {}, {} channel{} of {} thread{}: {}", name_of(plan.algo),
@@ -237,6 +247,9 @@ std::string explain(const plan& plan, const plan_question& question) {
                      plan.threads, plan.threads == 1 ? "" : "s", reason);
 }
 
+std::string_view name_of(collective what) {
+  return collective_names[static_cast<std::size_t>(what)];
+}
 std::string_view name_of(algorithm algo) { return algorithm_names[static_cast<std::size_t>(algo)]; }
 std::string_view name_of(protocol proto) { return protocol_names[static_cast<std::size_t>(proto)]; }
 

@@ -11,6 +11,16 @@
 
 namespace heddle {
 
+enum class collective : int {
+  all_reduce = 0,
+  broadcast = 1,
+  all_gather = 2,
+  all_to_all = 3,
+  gather = 4,
+  scatter = 5
+};
+
+/// `direct` is for collectives that combine nothing: see exchange_plan.hpp.
 /// `multicast` is two_shot, with an NVLink switch that combines where it can; on the host its twin.
 /// `hierarchical` is for teams of several domains (domains.hpp).
 enum class algorithm : int {
@@ -19,7 +29,8 @@ enum class algorithm : int {
   ring = 2,
   tree = 3,
   multicast = 4,
-  hierarchical = 5
+  hierarchical = 5,
+  direct = 6
 };
 
 /// Whether all inputs and outputs are read and written where they are.
@@ -73,6 +84,10 @@ plan choose_all_reduce(const plan_question& question);
 /// "two_shot simple, 1 channel of 1 thread: " and why.
 std::string explain(const plan& plan, const plan_question& question);
 
+/// Throws HEDDLE_ERROR_INVALID_ARGUMENT for a block that the device's kernels cannot have.
+void require_block(const plan_question& question, int threads);
+
+std::string_view name_of(collective what);
 std::string_view name_of(algorithm algo);
 std::string_view name_of(protocol proto);
 /// By name; "" is nothing. Throws HEDDLE_ERROR_INVALID_ARGUMENT for any other, with the names.

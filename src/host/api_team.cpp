@@ -1,8 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-#include <cstdio>
-
 #include "host/guarded_call.hpp"
 #include "host/runtime.hpp"
 #include "host/team.hpp"
@@ -107,26 +105,5 @@ heddle_status_t heddle_team_abort(heddle_team_t team, const char* reason) {
     checked.require_reachable("heddle_team_abort");
     checked.abort({heddle::abort_reason::user, -1, checked.my_pe()},
                   reason ? reason : "no reason given");
-  });
-}
-
-heddle_status_t heddle_all_reduce(heddle_team_t team, const void* input, void* output, size_t count,
-                                  heddle_type_t type, heddle_op_t op, heddle_stream_t stream) {
-  return guarded([&] {
-    if (!team)
-      heddle::throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_all_reduce: team is NULL");
-    team->all_reduce(input, output, count, type, op, stream);
-  });
-}
-
-heddle_status_t heddle_all_reduce_plan(heddle_team_t team, const void*, const void*, size_t count,
-                                       heddle_type_t type, heddle_op_t, char* text, size_t bytes) {
-  return guarded([&] {
-    const auto& checked = required(team, "heddle_all_reduce_plan", "team");
-    auto* out = &required(text, "heddle_all_reduce_plan", "text");
-    if (static_cast<unsigned>(type) > HEDDLE_FLOAT64)
-      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                  "heddle_all_reduce_plan: {} is not a heddle_type_t", static_cast<int>(type));
-    if (bytes > 0) std::snprintf(out, bytes, "%s", checked.explain_all_reduce(count, type).c_str());
   });
 }

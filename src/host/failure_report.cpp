@@ -39,6 +39,20 @@ std::string_view name_of(operation op) {
       return "quiet";
     case operation::command_queue:
       return "a put, for room in the proxy's queue";
+    case operation::broadcast:
+      return "broadcast";
+    case operation::all_gather:
+      return "all_gather";
+    case operation::all_to_all:
+      return "all_to_all";
+    case operation::gather:
+      return "gather";
+    case operation::scatter:
+      return "scatter";
+    case operation::send:
+      return "send";
+    case operation::receive:
+      return "receive";
   }
   return "a wait";
 }

@@ -10,6 +10,7 @@
 #include <numeric>
 
 #include "coll/all_reduce_kernels.hpp"
+#include "coll/exchange_kernels.hpp"
 #include "host/agreement.hpp"
 #include "host/settings.hpp"
 #include "host/word_kernels.hpp"
@@ -89,6 +90,8 @@ void heddle_runtime::preload_kernels() {
     algorithms.push_back(algorithm::hierarchical);
   for (const auto algo : algorithms)
     for (const auto& kernel : heddle::all_reduce_kernels_of(algo)) device().preload(kernel);
+  device().preload(heddle::exchange_kernel<heddle::equal_pieces>());
+  device().preload(heddle::exchange_kernel<heddle::listed_pieces>());
   for (const auto& kernel : heddle::every_word_kernel()) device().preload(kernel);
 }
 

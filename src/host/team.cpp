@@ -136,7 +136,8 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
             .topology = {},
             .input = nullptr,
             .output = nullptr,
-            .count = 0} {
+            .count = 0},
+      exchanges_(*this) {
   args_.topology = heddle::topology_of(my_pe(), n_pes());
   if (domains_.is_hierarchy()) {
     const auto place =
@@ -210,6 +211,24 @@ void heddle_team::member_lost(int world_pe) {
 void heddle_team::used_on(heddle::exec::stream& queue) {
   if (!queue.is_immediate() && std::find(queues_.begin(), queues_.end(), &queue) == queues_.end())
     queues_.push_back(&queue);
+}
+
+void heddle_team::launch_collective(heddle::exec::launch_shape shape,
+                                    const heddle::exec::kernel& kernel, const void* arguments,
+                                    std::size_t bytes, heddle_stream_t stream) {
+  const bool on_host = runtime_.place().is_host();
+  if (on_host && stream == nullptr && !order_.is_pending() && shape.grid == 1 && shape.block == 1) {
+    kernel.on_host(arguments, &heddle::one_thread_block);
+    return check();
+  }
+  enqueue_collective(runtime_.queue(stream), [&](heddle::exec::stream& queue) {
+    queue.launch(shape, kernel, arguments, bytes);
+    if (on_host) queue.enqueue([this] { check(); });
+  });
+  if (!on_host && stream == nullptr) {
+    runtime_.device().default_stream().synchronize();
+    check();
+  }
 }
 
 void heddle_team::meet() const {

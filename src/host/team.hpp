@@ -17,6 +17,7 @@
 #include "coll/plan.hpp"
 #include "device/device.hpp"
 #include "host/collective_order.hpp"
+#include "host/exchange_calls.hpp"
 #include "host/live_handle.hpp"
 #include "host/team_memory_pool.hpp"
 
@@ -76,6 +77,9 @@ struct heddle_team : heddle::live_handle {
     order_.enqueue(queue, work);
     used_on(queue);
   }
+  /// A collective's kernel: at once on the default stream, and complete on return.
+  void launch_collective(heddle::exec::launch_shape shape, const heddle::exec::kernel& kernel,
+                         const void* arguments, std::size_t bytes, heddle_stream_t stream);
   /// Work that uses the team is put on `queue`: retire() waits for it.
   void used_on(heddle::exec::stream& queue);
 
@@ -96,6 +100,10 @@ struct heddle_team : heddle::live_handle {
   void all_reduce(const void* input, void* output, std::size_t count, heddle_type_t type,
                   heddle_op_t op, heddle_stream_t stream);
   [[nodiscard]] std::string explain_all_reduce(std::size_t count, heddle_type_t type) const;
+  /// What a plan for a collective of that many bytes depends on.
+  [[nodiscard]] heddle::plan_question question(std::size_t bytes) const;
+  /// The collectives that combine nothing.
+  [[nodiscard]] heddle::exchange_calls& exchanges() { return exchanges_; }
 
  private:
   struct cached_kernel {
@@ -106,7 +114,6 @@ struct heddle_team : heddle::live_handle {
   static constexpr int num_ops = 5;
 
   [[noreturn]] void throw_failure() const;
-  [[nodiscard]] heddle::plan_question question(std::size_t bytes) const;
   const cached_kernel& kernel_for(std::size_t bytes, heddle_type_t type, heddle_op_t op);
   void compare_calls(std::size_t count, heddle_type_t type, heddle_op_t op) const;
   heddle_team* join_child(std::string name, const std::vector<int>& world_pes, int place,
@@ -131,4 +138,5 @@ struct heddle_team : heddle::live_handle {
   heddle::all_reduce_args args_;  ///< with the team's constant parts
   /// By type, operation and the power of two that holds the bytes.
   std::array<std::array<std::array<cached_kernel, 65>, num_ops>, num_types> kernels_{};
+  heddle::exchange_calls exchanges_;
 };

@@ -5,38 +5,29 @@
 #include <bit>
 
 #include "coll/all_reduce_kernels.hpp"
+#include "host/element_bytes.hpp"
 #include "host/runtime.hpp"
 #include "host/team.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
 
+using heddle::bytes_of_elements;
+using heddle::element_bytes;
 using heddle::throw_error;
 
 namespace {
 
-constexpr std::array<std::size_t, 6> element_bytes = {4, 8, 2, 2, 4, 8};
-/// What a process has addresses for.
-constexpr std::size_t most_bytes = std::size_t{1} << 47;
-
 /// The bytes of a valid call; throws for one that is not.
 std::size_t validated_bytes(const void* input, const void* output, std::size_t count,
                             heddle_type_t type, heddle_op_t op) {
-  const auto type_index = static_cast<unsigned>(type);
-  if (type_index >= element_bytes.size())
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_all_reduce: {} is not a heddle_type_t",
-                static_cast<int>(type));
+  const std::size_t bytes = bytes_of_elements("heddle_all_reduce", count, type);
   if (static_cast<unsigned>(op) > HEDDLE_AVG)
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_all_reduce: {} is not a heddle_op_t",
                 static_cast<int>(op));
-  const std::size_t size = element_bytes[type_index];
-  if (count > most_bytes / size)
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "heddle_all_reduce: {} elements of {} bytes are more than an address can reach",
-                count, size);
-  const std::size_t bytes = count * size;
   if (bytes > 0 && (!input || !output))
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_all_reduce: {} is NULL, with a count of {}",
                 input ? "output" : "input", count);
+  const std::size_t size = element_bytes("heddle_all_reduce", type);
   if (((reinterpret_cast<std::uintptr_t>(input) | reinterpret_cast<std::uintptr_t>(output)) &
        (size - 1)) != 0)
     throw_error(
@@ -92,7 +83,8 @@ const heddle_team::cached_kernel& heddle_team::kernel_for(std::size_t bytes, hed
 }
 
 std::string heddle_team::explain_all_reduce(std::size_t count, heddle_type_t type) const {
-  const std::size_t bytes = std::min(count, most_bytes) * element_bytes[type];
+  const std::size_t bytes =
+      std::min(count, heddle::most_bytes) * heddle::element_bytes("heddle_all_reduce_plan", type);
   const auto asked = question(bytes == 0 ? 0 : std::bit_ceil(bytes));
   return heddle::explain(heddle::choose_all_reduce(asked), asked);
 }
@@ -126,18 +118,6 @@ void heddle_team::all_reduce(const void* input, void* output, std::size_t count,
   args_.divisor = op == HEDDLE_AVG ? n_pes() : 0;
   args_.stores =
       kernel.plan.streaming ? heddle::detail::stores::streaming : heddle::detail::stores::cached;
-  const bool on_host = runtime_.place().is_host();
-  if (on_host && stream == nullptr && !order_.is_pending() && kernel.plan.channels == 1 &&
-      kernel.plan.threads == 1) {
-    kernel.kernel.on_host(&args_, &heddle::one_thread_block);
-    return check();
-  }
-  enqueue_collective(runtime_.queue(stream), [&](heddle::exec::stream& queue) {
-    queue.launch({kernel.plan.channels, kernel.plan.threads}, kernel.kernel, &args_, sizeof args_);
-    if (on_host) queue.enqueue([this] { check(); });
-  });
-  if (!on_host && stream == nullptr) {
-    runtime_.device().default_stream().synchronize();
-    check();
-  }
+  launch_collective({kernel.plan.channels, kernel.plan.threads}, kernel.kernel, &args_,
+                    sizeof args_, stream);
 }

@@ -122,11 +122,12 @@ parser device() {
 const std::vector<variable>& variables() {
   static const std::vector<variable> table = {
       {"HEDDLE_ALGO", "",
-       "Algorithm of collectives: one_shot, two_shot, multicast (two_shot, where an NVLink switch "
-       "combines), hierarchical (by memory in each host, by the network across), ring or tree; "
-       "empty: chosen by size",
+       "Algorithm of the collectives that have it: one_shot, two_shot, multicast (two_shot, where "
+       "an "
+       "NVLink switch combines), hierarchical (by memory in each host, by the network across), "
+       "ring, tree or direct (without slots); empty: chosen by size",
        one_of(&environment::algo,
-              {"", "one_shot", "two_shot", "multicast", "hierarchical", "ring", "tree"})},
+              {"", "one_shot", "two_shot", "multicast", "hierarchical", "ring", "tree", "direct"})},
       {"HEDDLE_BLOCK_THREADS", "0", "Threads of a collective's blocks; 0: chosen",
        integer(&environment::block_threads, 0, 1024)},
       {"HEDDLE_CHANNELS", "0",

@@ -11,6 +11,8 @@
 #include <string>
 #include <thread>
 
+#include "host/outcomes.hpp"
+
 // Every mistake is an error that says what was asked, what was found and what to do, and changes
 // nothing.
 
@@ -18,30 +20,10 @@ namespace {
 
 using heddle::run_as_threads;
 using heddle::runtime;
-
-/// The status and the message of a C call.
-struct outcome {
-  heddle_status_t status;
-  std::string text;
-};
-outcome of(heddle_status_t status) { return {status, status ? heddle_last_error() : ""}; }
-
-void check_error(const outcome& got, heddle_status_t status,
-                 std::initializer_list<const char*> parts) {
-  CHECK(got.status == status);
-  for (const char* part : parts) {
-    CAPTURE(got.text);
-    CHECK(got.text.find(part) != std::string::npos);
-  }
-}
-
-struct environment_variable {
-  environment_variable(const char* name, const char* value) : name_(name) {
-    ::setenv(name, value, 1);
-  }
-  ~environment_variable() { ::unsetenv(name_); }
-  const char* name_;
-};
+using heddle::testing::check_error;
+using heddle::testing::environment_variable;
+using heddle::testing::of;
+using heddle::testing::outcome;
 
 constexpr auto invalid = HEDDLE_ERROR_INVALID_ARGUMENT;
 

@@ -14,50 +14,16 @@
 #include <heddle/heddle.hpp>
 #include <heddle/run_as_threads.hpp>
 #include <heddle/symmetric_array.hpp>
-#include <initializer_list>
-#include <mutex>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "kernels/on_device.hpp"
+
 using namespace heddle;
+using namespace heddle::testing;
 
 namespace {
-
-bool on_gpu() {
-  const char* device = std::getenv("HEDDLE_DEVICE");
-  return device && std::string(device).rfind("cuda", 0) == 0;
-}
-
-/// How many PEs the cases run with: these, or those of ./dev gpu alone.
-std::vector<int> pe_counts(std::initializer_list<int> all) {
-  const char* chosen = std::getenv("HEDDLE_DEV_TEST_PES");
-  return chosen ? std::vector<int>{std::atoi(chosen)} : std::vector<int>(all);
-}
-
-/// Of a block: warps on a GPU, few real threads on the host.
-int threads() { return on_gpu() ? 256 : 4; }
-
-// doctest counts on one thread at a time.
-std::mutex checking;
-void check(bool condition, const std::string& what) {
-  const std::lock_guard lock(checking);
-  CHECK_MESSAGE(condition, what);
-}
-
-template <class T>
-std::vector<T> read(const stream& stream, const T* from, std::size_t n) {
-  std::vector<T> values(n);
-  stream.copy(values.data(), from, n);
-  stream.synchronize();
-  return values;
-}
-
-template <class T>
-void write(const stream& stream, T* to, const std::vector<T>& values) {
-  stream.copy(to, values.data(), values.size());
-  stream.synchronize();
-}
 
 /// Each PE passes its row to the right and adds what comes from the left, `steps` times.
 struct pass_on {

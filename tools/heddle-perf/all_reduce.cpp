@@ -4,42 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <sstream>
 
+#include "device_buffer.hpp"
 #include "exact_inputs.hpp"
 #include "session.hpp"
 
 namespace perf {
 
 namespace {
-
-/// Memory for `bytes`: symmetric or the PE's own.
-class buffer {
- public:
-  buffer(const session& with, std::size_t bytes) : runtime_(with.runtime.handle()) {
-    if (with.chosen.private_buffers) {
-      own_.emplace(with.runtime, bytes);
-    } else {
-      symmetric_ = with.runtime.malloc<std::byte>(bytes);
-    }
-  }
-  ~buffer() {
-    if (symmetric_) heddle_free(runtime_, symmetric_);
-  }
-  buffer(const buffer&) = delete;
-  buffer& operator=(const buffer&) = delete;
-
-  template <class T>
-  [[nodiscard]] T* as() {
-    return reinterpret_cast<T*>(symmetric_ ? symmetric_ : own_->data());
-  }
-
- private:
-  heddle_runtime_t runtime_;
-  std::byte* symmetric_ = nullptr;
-  std::optional<heddle::device_array<std::byte>> own_;
-};
 
 /// "two_shot simple, 1 channel of ...": the first two words.
 void name_plan(const session& with, const void* input, const void* output, std::size_t count,
@@ -112,7 +85,8 @@ row measure_one(const session& with, heddle_op_t op, std::size_t count, T* input
 }
 
 template <class T>
-void measure_type(const session& with, std::size_t bytes, heddle_op_t op, buffer& in, buffer& out) {
+void measure_type(const session& with, std::size_t bytes, heddle_op_t op, device_buffer& in,
+                  device_buffer& out) {
   const std::size_t count = bytes / sizeof(T);
   with.out.progress(fmt::format("all_reduce of {} bytes, {}, {}", count * sizeof(T),
                                 name_of(static_cast<heddle_type_t>(heddle::element_type<T>)),
@@ -124,8 +98,8 @@ void measure_type(const session& with, std::size_t bytes, heddle_op_t op, buffer
 }  // namespace
 
 void measure_all_reduce(const session& with) {
-  buffer in(with, with.chosen.max_bytes + 16);
-  buffer out(with, with.chosen.max_bytes + 16);
+  device_buffer in(with, with.chosen.max_bytes + 16);
+  device_buffer out(with, with.chosen.max_bytes + 16);
   for (const heddle_type_t type : with.chosen.types)
     for (const heddle_op_t op : with.chosen.reductions)
       for (const std::size_t bytes : with.chosen.sizes()) switch (type) {

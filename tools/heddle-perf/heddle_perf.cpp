@@ -15,6 +15,7 @@ bool measure(const perf::options& chosen, const heddle::runtime& runtime) {
   const perf::session with(chosen, runtime, out);
   out.start();
   if (chosen.operation == "all_reduce") perf::measure_all_reduce(with);
+  if (perf::is_exchange(chosen.operation)) perf::measure_exchange(with);
   if (chosen.operation == "put") perf::measure_put(with);
   if (chosen.operation == "get") perf::measure_get(with);
   if (chosen.operation == "signal") perf::measure_signal(with);

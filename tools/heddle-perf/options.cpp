@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 
@@ -15,6 +16,9 @@ namespace {
 
 constexpr std::array<const char*, 6> type_names = {"int32",    "int64", "half",
                                                    "bfloat16", "float", "double"};
+constexpr std::array<std::size_t, 6> type_bytes = {4, 8, 2, 2, 4, 8};
+constexpr std::array<const char*, 5> exchanges = {"broadcast", "all_gather", "all_to_all", "gather",
+                                                  "scatter"};
 constexpr std::array<const char*, 5> op_names = {"sum", "prod", "min", "max", "avg"};
 
 /// An index in names, or "all".
@@ -31,7 +35,12 @@ std::string choose(const std::array<const char*, N>& names, const std::string& t
 }  // namespace
 
 const char* name_of(heddle_type_t type) { return type_names[type]; }
+std::size_t bytes_of(heddle_type_t type) { return type_bytes[type]; }
 const char* name_of(heddle_op_t op) { return op_names[op]; }
+
+bool is_exchange(std::string_view operation) {
+  return std::find(exchanges.begin(), exchanges.end(), operation) != exchanges.end();
+}
 
 std::vector<std::size_t> options::sizes() const {
   std::vector<std::size_t> all;
@@ -59,7 +68,8 @@ bool parse_options(int argc, char** argv, options& into, int& status) {
   const auto bytes = CLI::AsSizeValue(false);
   app.add_option("operation", into.operation)
       ->required()
-      ->check(CLI::IsMember({"all_reduce", "put", "get", "signal", "atomic", "barrier", "rate"}));
+      ->check(CLI::IsMember({"all_reduce", "broadcast", "all_gather", "all_to_all", "gather",
+                             "scatter", "put", "get", "signal", "atomic", "barrier", "rate"}));
   app.add_option("-b,--minbytes", into.min_bytes, "smallest size, as 8 or 64M")->transform(bytes);
   app.add_option("-e,--maxbytes", into.max_bytes, "largest size")->transform(bytes);
   app.add_option("-f,--stepfactor", into.factor, "factor from one size to the next")
@@ -84,8 +94,7 @@ bool parse_options(int argc, char** argv, options& into, int& status) {
       },
       "sum (default), prod, min, max, avg or all");
   app.add_option("-c,--check", into.check, "0: do not check results");
-  app.add_option("-r,--root", into.root,
-                 "taken for nccl-tests' sake; no operation here has a root");
+  app.add_option("-r,--root", into.root, "of broadcast, gather and scatter (0)");
   app.add_option_function<std::string>(
          "--buffers", [&](const std::string& text) { into.private_buffers = text == "private"; },
          "symmetric (default) or private memory")

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace perf {
@@ -39,10 +40,14 @@ struct options {
 /// go on.
 bool parse_options(int argc, char** argv, options& into, int& status);
 
+/// Whether it is a collective that combines nothing.
+bool is_exchange(std::string_view operation);
+
 /// Gives init the variables that the options name. Before there are threads.
 void set_variables(const options& chosen);
 
 const char* name_of(heddle_type_t type);
+std::size_t bytes_of(heddle_type_t type);
 const char* name_of(heddle_op_t op);
 
 }  // namespace perf

@@ -41,7 +41,6 @@ void report::start() {
     throw std::runtime_error("cannot write " + chosen_.json_file);
   fmt::print("# heddle-perf {}, {} PEs, {} buffers, device of PE 0: {}\n", chosen_.operation,
              n_pes_, chosen_.private_buffers ? "private" : "symmetric", device_);
-  if (chosen_.root >= 0) fmt::print("# -r {}: no operation here has a root\n", chosen_.root);
   fmt::print(
       "# time: of a call, back to back; latency: of a call by itself after a barrier; the slowest "
       "PE's "
@@ -50,7 +49,8 @@ void report::start() {
   if (rates)
     fmt::print(
         "# a call: a batch of up to 64 puts and a quiet, from each queue; time: of a put\n#\n");
-  const bool both = chosen_.operation == "all_reduce";
+  const bool both = chosen_.operation == "all_reduce" ||
+                    (is_exchange(chosen_.operation) && chosen_.operation != "all_to_all");
   fmt::print("#{:>59}{:>46}\n", both ? "out-of-place" : "", both ? "in-place" : "");
   const auto columns =
       fmt::format("{:>10}{:>10}{:>9}{:>9}{:>7}", "time", "latency", "algbw", "busbw", "#wrong");

@@ -134,6 +134,8 @@ class session {
 };
 
 void measure_all_reduce(const session& with);
+/// broadcast, all_gather, all_to_all, gather, scatter
+void measure_exchange(const session& with);
 void measure_put(const session& with);
 void measure_get(const session& with);
 void measure_signal(const session& with);

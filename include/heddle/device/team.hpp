@@ -30,7 +30,7 @@ namespace heddle {
 class team_ref {
  public:
   /// Changes when the layout of this class, of a block or of the team's memory does.
-  static constexpr uint32_t layout = 7;
+  static constexpr uint32_t layout = 8;
 
   HEDDLE_FN int my_pe() const { return my_pe_; }
   HEDDLE_FN int n_pes() const { return n_pes_; }

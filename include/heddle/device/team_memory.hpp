@@ -19,7 +19,15 @@ enum class operation : uint32_t {
   get = 7,
   atomic = 8,
   quiet = 9,
-  command_queue = 10  ///< for room in it
+  command_queue = 10,  ///< for room in it
+  // Collectives that combine nothing:
+  broadcast = 11,
+  all_gather = 12,
+  all_to_all = 13,
+  gather = 14,
+  scatter = 15,
+  send = 16,
+  receive = 17
 };
 
 /// One wait as the host reports it. Peers read it too, to follow who waits for whom, hence atomics.

@@ -4,7 +4,8 @@
 // Every AllReduce algorithm and protocol, as the library compiles them: for each architecture, and
 // without spills (check_spills.sh).
 
-#include "coll/all_reduce_cuda_form.cuh"
+#include "coll/all_reduce_kernels.hpp"
+#include "coll/cuda_form.cuh"
 
 using namespace heddle;
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <heddle/device/coll/mailbox.hpp>
 #include <heddle/device/link.hpp>
 #include <heddle/device/team.hpp>
 
@@ -16,6 +17,7 @@ namespace heddle {
 ///                                and results; all channels of a call share one area
 ///     one-shot   [c][half][pe]   slots that only that PE writes: of LL words, of LL128 lines, or
 ///                                a flag and data
+///     mailboxes  [c][pe]         see mailbox.hpp
 ///     links      [c]             see link.hpp; last, so that a team without rings and trees can do
 ///                                without their memory
 class channel_scratch {
@@ -97,6 +99,11 @@ class channel_scratch {
         one_shot_area() + ll_bytes(n_pes_) +
         ll128_bytes(n_pes_))[half * n_pes_ + static_cast<size_t>(from)];
   }
+  /// What `pe` sends to this PE.
+  HEDDLE_FN mailbox& mailbox_of(int pe) const {
+    return reinterpret_cast<mailbox*>(
+        base_ + mailbox_offset(n_pes_))[channel_ * n_pes_ + static_cast<size_t>(pe)];
+  }
   /// `num_links` of them.
   HEDDLE_FN link_memory* links() const {
     return reinterpret_cast<link_memory*>(base_ + link_offset(n_pes_)) + channel_ * num_links;
@@ -133,8 +140,11 @@ class channel_scratch {
   HEDDLE_FN byte* one_shot_area() const {
     return base_ + one_shot_offset(n_pes_) + channel_ * one_shot_area_bytes(n_pes_);
   }
-  HEDDLE_FN static constexpr size_t link_offset(size_t n) {
+  HEDDLE_FN static constexpr size_t mailbox_offset(size_t n) {
     return one_shot_offset(n) + max_slot_channels * one_shot_area_bytes(n);
+  }
+  HEDDLE_FN static constexpr size_t link_offset(size_t n) {
+    return mailbox_offset(n) + max_slot_channels * direct_pes(n) * sizeof(mailbox);
   }
 
   byte* base_;

@@ -4,20 +4,21 @@
 
 #include <heddle/device/impl/kernel_forms.hpp>
 
-#include "coll/all_reduce_kernels.hpp"
+#include "coll/kernel_form.hpp"
+#include "coll/plan.hpp"
 
 namespace heddle {
 
 template <class Body>
 __global__ void __launch_bounds__(most_cuda_threads, 1)
-    run_all_reduce(const __grid_constant__ all_reduce_args args) {
+    run_body(const __grid_constant__ typename Body::arguments args) {
   Body{}(cuda_block{}, args);
 }
 
 template <class Body>
 cuda_form::type cuda_form::of() {
   return []() -> void* {
-    return detail::find_cuda_kernel(reinterpret_cast<const void*>(&run_all_reduce<Body>));
+    return detail::find_cuda_kernel(reinterpret_cast<const void*>(&run_body<Body>));
   };
 }
 

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// heddle's collectives that combine nothing, the blocking calls from the host, on symmetric
+// buffers.
+#include <heddle/heddle.hpp>
+
+#include "../exchange_sweep.hpp"
+
+namespace {
+
+class heddle_contender {
+ public:
+  explicit heddle_contender(std::size_t capacity)
+      : world_(runtime_.world()),
+        input_(runtime_.calloc<unsigned char>(capacity)),
+        output_(runtime_.calloc<unsigned char>(capacity)) {}
+
+  [[nodiscard]] int my_pe() const { return world_.my_pe(); }
+  [[nodiscard]] int n_pes() const { return world_.n_pes(); }
+  [[nodiscard]] unsigned char* input() const { return input_; }
+  [[nodiscard]] unsigned char* output() const { return output_; }
+  double largest(double x) {
+    double result = 0;
+    world_.all_reduce(&x, &result, 1, heddle::op::max);
+    return result;
+  }
+  void broadcast(std::size_t piece) { world_.broadcast(as(output_), as(output_), words(piece), 0); }
+  void all_gather(std::size_t piece) { world_.all_gather(as(input_), as(output_), words(piece)); }
+  void all_to_all(std::size_t piece) { world_.all_to_all(as(input_), as(output_), words(piece)); }
+  void gather(std::size_t piece) { world_.gather(as(input_), as(output_), words(piece), 0); }
+  void scatter(std::size_t piece) { world_.scatter(as(input_), as(output_), words(piece), 0); }
+
+ private:
+  static heddle::f16* as(unsigned char* bytes) { return reinterpret_cast<heddle::f16*>(bytes); }
+  static std::size_t words(std::size_t piece) { return piece / sizeof(heddle::f16); }
+
+  heddle::runtime runtime_;  // releases the buffers when it ends
+  heddle::team world_;
+  unsigned char* input_;
+  unsigned char* output_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const auto options =
+      bench::options::parse(argc, argv, "heddle's collectives that combine nothing");
+  return bench::run_program("exchange", [&] {
+    heddle_contender contender(options.max_bytes);
+    bench::report_binding(contender.my_pe());
+    bench::sweep_exchanges(contender, "heddle", options);
+  });
+}

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/ll.hpp>
+#include <heddle/device/team.hpp>
+
+/// Mailboxes: what one PE of a team sends to another directly, in one channel.
+///
+///     sender                                     receiver
+///     ------                                     --------
+///     waits: emptied + slots > sent
+///     writes slot[sent % slots]  ------------->  waits for its flag, reads it
+///                                <-------------  credit = received + 1, where it sends nothing
+///                                back
+///     or: anything that comes    <-------------  anything that it sends later
+///
+/// Every ordered pair of PEs has its own slots, at the receiver, and its own count of them, which
+/// grows for ever on both sides. So a pair may exchange as much as it likes, in either direction,
+/// whatever the others do: all that is needed is that both name the messages of the pair in the
+/// same order.
+///
+/// Credit is free where both send: what a PE sends in step n tells that it has emptied all that it
+/// was sent in the steps before. Only who receives in a step and sends nothing back says so by a
+/// word of its own. At most one slot of each kind is then unaccounted for, and there are several.
+namespace heddle {
+
+/// The memory on one PE, for one channel, of what another sends to it. Zero at the start.
+struct mailbox {
+  static constexpr int slots = 4;
+  static constexpr size_t ll_capacity = 2048;       ///< bytes of data of a slot of LL words
+  static constexpr size_t simple_capacity = 16384;  ///< of a slot with a flag
+
+  /// What moves by slots of one kind, in both directions.
+  struct flow {
+    uint64_t sent;      ///< slots that this PE has filled at the other
+    uint64_t received;  ///< slots of this mailbox that it has emptied
+    uint64_t emptied;   ///< slots at the other of which it knows that they are empty again
+  };
+  /// Where a PE has what it exchanges with another: offsets in the heap, or `not_symmetric`.
+  struct alignas(2 * cache_line) meeting {
+    uint64_t count;   ///< written last (release)
+    uint64_t source;  ///< of what it sends
+    uint64_t source_bytes;
+    uint64_t target;  ///< of what it receives
+    uint64_t target_bytes;
+    uint64_t taken;  ///< see take_back
+  };
+  struct alignas(2 * cache_line) simple_slot {
+    uint64_t filled;  ///< the count of the slot that is here, plus one
+    uint64_t taken;   ///< see take_back
+    alignas(cache_line) byte data[simple_capacity];
+  };
+
+  // This PE's own.
+  alignas(2 * cache_line) flow ll_flow;
+  flow simple_flow;
+  uint64_t meetings;         ///< with the other PE
+  uint64_t borrowed[slots];  ///< sends to it, if it is remote, of which the source is still in use
+
+  // Written by the other.
+  alignas(2 * cache_line) uint64_t ll_credit;  ///< slots of LL words that the other has emptied
+  uint64_t simple_credit;
+  meeting place;
+  mailbox_word left;  ///< meetings that the other has left
+  alignas(2 * cache_line) ll_line ll[slots][ll_capacity / 8];
+  simple_slot simple[slots];
+};
+
+}  // namespace heddle

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/coll/exchange.hpp>
+
+#include "coll/kernel_form.hpp"
+
+namespace heddle {
+
+/// The kernel of all collectives that combine nothing: takes exchange_args<Pieces>, for
+/// equal_pieces and for listed_pieces.
+template <class Pieces>
+heddle_kernel_t exchange_kernel();
+
+template <class Pieces>
+struct exchange_body {
+  using arguments = exchange_args<Pieces>;
+  template <block_group Block>
+  HEDDLE_FN void operator()(const Block& block, const arguments& args) const {
+    exchange(block, args);
+  }
+};
+
+}  // namespace heddle

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "coll/exchange_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <heddle/device/coll/scratch.hpp>
+
+#include "support/throw_error.hpp"
+
+namespace heddle {
+
+namespace {
+
+constexpr std::size_t always = ~std::size_t{0};
+
+/// The host's were measured (docs/performance.md); CUDA's are counted on paper, as those of
+/// plan.cpp.
+struct limits {
+  std::size_t words, slots, network_slots;
+};
+constexpr limits host_limits = {.words = 32, .slots = 4096, .network_slots = 65'536};
+constexpr limits cuda_limits = {.words = 32'768, .slots = 262'144, .network_slots = 65'536};
+
+/// Who copies what lies in the heap on both sides: where one PE sends to all, or all to one, the
+/// many do it.
+bool receiver_copies(collective what) { return what != collective::gather; }
+
+int channels_for(const plan_question& question) {
+  const int most = question.on_cuda ? std::min(channel_scratch::max_slot_channels,
+                                               std::max(question.max_blocks, 1))
+                                    : channel_scratch::max_slot_channels;
+  if (question.forced_channels > 0) return std::min(question.forced_channels, most);
+  if (!question.on_cuda) return 1;
+  constexpr std::size_t bytes_of_block = std::size_t{16} << 10;
+  return static_cast<int>(std::clamp((question.bytes + bytes_of_block - 1) / bytes_of_block,
+                                     std::size_t{1}, static_cast<std::size_t>(most)));
+}
+
+int threads_for(const plan_question& question, int channels) {
+  if (question.forced_threads > 0) return question.forced_threads;
+  if (!question.on_cuda) return 1;
+  const std::size_t warps = (question.bytes / static_cast<std::size_t>(channels) / 16 + 31) / 32;
+  return static_cast<int>(
+      std::clamp(warps * 32, std::size_t{32}, static_cast<std::size_t>(most_cuda_threads)));
+}
+
+}  // namespace
+
+exchange_plan choose_exchange(collective what, const plan_question& question) {
+  if (question.n_pes > channel_scratch::max_direct_pes)
+    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                "{} is for teams of at most {} PEs yet; this one has {}", name_of(what),
+                channel_scratch::max_direct_pes, question.n_pes);
+  const limits& up_to = question.on_cuda ? cuda_limits : host_limits;
+  exchange_plan plan{.words_up_to = up_to.words,
+                     .slots_up_to = up_to.slots,
+                     .network_slots_up_to = up_to.network_slots,
+                     .pull = receiver_copies(what)};
+  if (question.forced_algorithm == algorithm::one_shot)
+    plan.slots_up_to = plan.network_slots_up_to = always;
+  if (question.forced_algorithm == algorithm::direct)
+    plan.words_up_to = plan.slots_up_to = plan.network_slots_up_to = 0;
+  if (question.forced_protocol == protocol::simple) plan.words_up_to = 0;
+  if (question.forced_protocol == protocol::ll) plan.words_up_to = always;
+  plan.slots_up_to = std::max(plan.slots_up_to, plan.words_up_to);
+  plan.channels = channels_for(question);
+  plan.threads = threads_for(question, plan.channels);
+  require_block(question, plan.threads);
+  return plan;
+}
+
+std::string explain(const exchange_plan& plan, const plan_question& question) {
+  const auto limit = [](std::size_t bytes) {
+    return bytes == always ? std::string("any size") : fmt::format("{} bytes", bytes);
+  };
+  std::string text;
+  if (question.n_pes == 1) {
+    text = "a copy";
+  } else {
+    text = fmt::format("words up to {}, slots up to {}", limit(plan.words_up_to),
+                       limit(plan.slots_up_to));
+    if (!question.all_mapped)
+      text += fmt::format(" ({} by the network)", limit(plan.network_slots_up_to));
+    text += fmt::format(", then directly by the {}", plan.pull ? "receiver" : "sender");
+  }
+  return fmt::format("{}, {} channel{} of {} thread{}", text, plan.channels,
+                     plan.channels == 1 ? "" : "s", plan.threads, plan.threads == 1 ? "" : "s");
+}
+
+}  // namespace heddle

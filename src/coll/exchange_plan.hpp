@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "coll/plan.hpp"
+
+namespace heddle {
+
+/// The choice for a collective that combines nothing (see exchange.hpp). What it says of pieces
+/// holds for pieces of any size, since PEs need not know each other's.
+struct exchange_plan {
+  std::size_t words_up_to = 0;          ///< bytes of a piece
+  std::size_t slots_up_to = 0;          ///< between PEs that memory joins
+  std::size_t network_slots_up_to = 0;  ///< between the others
+  bool pull = true;                     ///< who copies directly: the receiver
+  int channels = 1;
+  int threads = 1;
+};
+
+/// A pure function. `question.bytes` are those of a piece, the same on every PE of the team. Throws
+/// HEDDLE_ERROR_INVALID_ARGUMENT if what is forced cannot be.
+exchange_plan choose_exchange(collective what, const plan_question& question);
+/// "words up to 64 bytes, slots up to 4096, else direct, 1 channel of 1 thread: " and why.
+std::string explain(const exchange_plan& plan, const plan_question& question);
+
+}  // namespace heddle

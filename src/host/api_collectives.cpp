@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include <cstdio>
+
+#include "host/guarded_call.hpp"
+#include "host/runtime.hpp"
+#include "host/team.hpp"
+
+using heddle::guarded;
+using heddle::required;
+using heddle::throw_error;
+
+heddle_status_t heddle_all_reduce(heddle_team_t team, const void* input, void* output, size_t count,
+                                  heddle_type_t type, heddle_op_t op, heddle_stream_t stream) {
+  return guarded([&] {
+    if (!team)
+      heddle::throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_all_reduce: team is NULL");
+    team->all_reduce(input, output, count, type, op, stream);
+  });
+}
+
+heddle_status_t heddle_all_reduce_plan(heddle_team_t team, const void*, const void*, size_t count,
+                                       heddle_type_t type, heddle_op_t, char* text, size_t bytes) {
+  return guarded([&] {
+    const auto& checked = required(team, "heddle_all_reduce_plan", "team");
+    auto* out = &required(text, "heddle_all_reduce_plan", "text");
+    if (static_cast<unsigned>(type) > HEDDLE_FLOAT64)
+      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                  "heddle_all_reduce_plan: {} is not a heddle_type_t", static_cast<int>(type));
+    if (bytes > 0) std::snprintf(out, bytes, "%s", checked.explain_all_reduce(count, type).c_str());
+  });
+}
+
+heddle_status_t heddle_broadcast(heddle_team_t team, const void* input, void* output, size_t count,
+                                 heddle_type_t type, int root, heddle_stream_t stream) {
+  return guarded([&] {
+    required(team, "heddle_broadcast", "team")
+        .exchanges()
+        .broadcast(input, output, count, type, root, stream);
+  });
+}
+
+heddle_status_t heddle_all_gather(heddle_team_t team, const void* input, void* output, size_t count,
+                                  heddle_type_t type, heddle_stream_t stream) {
+  return guarded([&] {
+    required(team, "heddle_all_gather", "team")
+        .exchanges()
+        .all_gather(input, output, count, type, stream);
+  });
+}
+
+heddle_status_t heddle_all_to_all(heddle_team_t team, const void* input, void* output, size_t count,
+                                  heddle_type_t type, heddle_stream_t stream) {
+  return guarded([&] {
+    required(team, "heddle_all_to_all", "team")
+        .exchanges()
+        .all_to_all(input, output, count, type, stream);
+  });
+}
+
+heddle_status_t heddle_gather(heddle_team_t team, const void* input, void* output, size_t count,
+                              heddle_type_t type, int root, heddle_stream_t stream) {
+  return guarded([&] {
+    required(team, "heddle_gather", "team")
+        .exchanges()
+        .gather(input, output, count, type, root, stream);
+  });
+}
+
+heddle_status_t heddle_scatter(heddle_team_t team, const void* input, void* output, size_t count,
+                               heddle_type_t type, int root, heddle_stream_t stream) {
+  return guarded([&] {
+    required(team, "heddle_scatter", "team")
+        .exchanges()
+        .scatter(input, output, count, type, root, stream);
+  });
+}
+
+heddle_status_t heddle_all_gather_v(heddle_team_t team, const void* input, void* output,
+                                    const size_t* counts, const size_t* displacements,
+                                    heddle_type_t type, heddle_stream_t stream) {
+  return guarded([&] {
+    required(team, "heddle_all_gather_v", "team")
+        .exchanges()
+        .all_gather_v(input, output, counts, displacements, type, stream);
+  });
+}
+
+heddle_status_t heddle_all_to_all_v(heddle_team_t team, const void* input,
+                                    const size_t* input_counts, const size_t* input_displacements,
+                                    void* output, const size_t* output_counts,
+                                    const size_t* output_displacements, heddle_type_t type,
+                                    heddle_stream_t stream) {
+  return guarded([&] {
+    required(team, "heddle_all_to_all_v", "team")
+        .exchanges()
+        .all_to_all_v(input, input_counts, input_displacements, output, output_counts,
+                      output_displacements, type, stream);
+  });
+}

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/heddle.h>
+
+#include <array>
+#include <cstddef>
+
+#include "support/throw_error.hpp"
+
+namespace heddle {
+
+/// What a process has addresses for.
+inline constexpr std::size_t most_bytes = std::size_t{1} << 47;
+
+/// Throws HEDDLE_ERROR_INVALID_ARGUMENT, with the function's name.
+inline std::size_t element_bytes(const char* function, heddle_type_t type) {
+  constexpr std::array<std::size_t, 6> by_type = {4, 8, 2, 2, 4, 8};
+  const auto index = static_cast<unsigned>(type);
+  if (index >= by_type.size()) [[unlikely]]
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: {} is not a heddle_type_t", function,
+                static_cast<int>(type));
+  return by_type[index];
+}
+
+/// Of `count` elements; throws as well if no address reaches so many.
+inline std::size_t bytes_of_elements(const char* function, std::size_t count, heddle_type_t type) {
+  const std::size_t size = element_bytes(function, type);
+  if (count > most_bytes / size) [[unlikely]]
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "{}: {} elements of {} bytes are more than an address can reach", function, count,
+                size);
+  return count * size;
+}
+
+}  // namespace heddle

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/heddle.h>
+
+#include <array>
+#include <cstddef>
+#include <heddle/device/coll/exchange.hpp>
+#include <optional>
+#include <string>
+
+#include "coll/exchange_plan.hpp"
+
+namespace heddle {
+
+/// A team's collectives that combine nothing: checks a call, plans it and enqueues its kernel.
+class exchange_calls {
+ public:
+  /// Of a team that outlives it.
+  explicit exchange_calls(heddle_team& team) : team_(team) {}
+
+  // As the functions of heddle.h.
+  void broadcast(const void* input, void* output, std::size_t count, heddle_type_t type, int root,
+                 heddle_stream_t stream);
+  void all_gather(const void* input, void* output, std::size_t count, heddle_type_t type,
+                  heddle_stream_t stream);
+  void all_to_all(const void* input, void* output, std::size_t count, heddle_type_t type,
+                  heddle_stream_t stream);
+  void gather(const void* input, void* output, std::size_t count, heddle_type_t type, int root,
+              heddle_stream_t stream);
+  void scatter(const void* input, void* output, std::size_t count, heddle_type_t type, int root,
+               heddle_stream_t stream);
+  void all_gather_v(const void* input, void* output, const std::size_t* counts,
+                    const std::size_t* displacements, heddle_type_t type, heddle_stream_t stream);
+  void all_to_all_v(const void* input, const std::size_t* input_counts,
+                    const std::size_t* input_displacements, void* output,
+                    const std::size_t* output_counts, const std::size_t* output_displacements,
+                    heddle_type_t type, heddle_stream_t stream);
+
+  [[nodiscard]] std::string explain(collective what, std::size_t bytes) const;
+
+ private:
+  /// What all calls have.
+  struct call {
+    const char* function;
+    collective what;
+    operation waits_in;
+    std::size_t input_bytes;   ///< that this PE reads: 0 if it sends nothing
+    std::size_t output_bytes;  ///< up to the end of what it receives
+    std::size_t in_place;      ///< offset of the input in the output, if they may meet so
+    std::size_t piece;         ///< bytes, for the plan: the same on every PE
+  };
+  /// Elements of a call with pieces of one size, checked.
+  struct elements {
+    std::size_t piece;
+    std::size_t all;
+  };
+  static constexpr std::size_t never = ~std::size_t{0};
+
+  [[nodiscard]] elements checked(const char* function, std::size_t count, heddle_type_t type) const;
+  void require_pe(const char* function, int root) const;
+  void require_lists(const char* function) const;
+  void compare(const char* function, std::size_t count, heddle_type_t type, int root) const;
+  void compare_lists(const char* function, const std::size_t* sent, const std::size_t* received,
+                     bool alike, heddle_type_t type) const;
+  template <class Pieces>
+  void run(const call& call, exchange_args<Pieces>& args, const void* input, void* output,
+           heddle_stream_t stream);
+  const exchange_plan& plan_for(collective what, std::size_t piece);
+
+  heddle_team& team_;
+  std::array<std::array<std::optional<exchange_plan>, 65>, 6> plans_;  ///< as the kernels' of team
+};
+
+}  // namespace heddle

@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <heddle/heddle.hpp>
+#include <heddle/run_as_threads.hpp>
+#include <string>
+
+#include "host/outcomes.hpp"
+
+// Every mistake in a collective that combines nothing is an error that says what was asked, what
+// was found and what to do.
+
+using heddle::run_as_threads;
+using heddle::runtime;
+using heddle::testing::check_error;
+using heddle::testing::environment_variable;
+using heddle::testing::of;
+
+namespace {
+
+constexpr auto invalid = HEDDLE_ERROR_INVALID_ARGUMENT;
+constexpr auto f32 = HEDDLE_FLOAT32;
+
+}  // namespace
+
+TEST_CASE("a team that is NULL") {
+  check_error(of(heddle_broadcast(nullptr, nullptr, nullptr, 0, f32, 0, nullptr)), invalid,
+              {"heddle_broadcast", "team is NULL"});
+  check_error(of(heddle_all_to_all_v(nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr,
+                                     f32, nullptr)),
+              invalid, {"heddle_all_to_all_v", "team is NULL"});
+}
+
+TEST_CASE("arguments are checked before anything is sent") {
+  run_as_threads(2, [](runtime& self) {
+    const auto team = self.world().handle();
+    float data[16] = {};
+    float other[16] = {};
+    const auto type = static_cast<heddle_type_t>(99);
+    check_error(of(heddle_all_gather(team, data, other, 4, type, nullptr)), invalid,
+                {"heddle_all_gather", "99 is not a heddle_type_t"});
+    check_error(of(heddle_broadcast(team, data, data, 4, f32, 2, nullptr)), invalid,
+                {"heddle_broadcast", "root 2", "2 PEs", "world"});
+    check_error(of(heddle_gather(team, data, other, 4, f32, -1, nullptr)), invalid, {"root -1"});
+    check_error(of(heddle_scatter(team, data, other, 4, f32, 7, nullptr)), invalid, {"root 7"});
+    check_error(of(heddle_all_gather(team, nullptr, other, 4, f32, nullptr)), invalid,
+                {"input is NULL", "16 bytes"});
+    check_error(of(heddle_all_gather(team, data, nullptr, 4, f32, nullptr)), invalid,
+                {"output is NULL", "32 bytes"});
+    check_error(of(heddle_all_gather(team, data, other, SIZE_MAX / 4, f32, nullptr)), invalid,
+                {"more than an address can reach"});
+    check_error(of(heddle_all_to_all(team, data, other, (std::size_t{1} << 45) - 1, f32, nullptr)),
+                invalid, {"for each of 2 PEs", "more than an address can reach"});
+    CHECK(heddle_all_gather(team, nullptr, nullptr, 0, f32, nullptr) == HEDDLE_SUCCESS);
+    self.world().barrier();
+  });
+}
+
+TEST_CASE("buffers that overlap, but as the call allows") {
+  run_as_threads(2, [](runtime& self) {
+    const auto team = self.world().handle();
+    const int me = self.my_pe();
+    float data[16] = {};
+    check_error(of(heddle_all_to_all(team, data, data, 4, f32, nullptr)), invalid,
+                {"heddle_all_to_all", "overlap", "apart"});
+    check_error(of(heddle_all_gather(team, data + 4 * (1 - me), data, 4, f32, nullptr)), invalid,
+                {"overlap", "in place", me == 0 ? "0 bytes into" : "16 bytes into"});
+    if (me == 0)
+      check_error(of(heddle_broadcast(team, data, data + 1, 4, f32, 0, nullptr)), invalid,
+                  {"overlap"});
+    self.world().all_gather(data + 4 * me, data, 4);
+    self.world().broadcast(data, data, 4, 1);
+    self.world().barrier();
+  });
+}
+
+TEST_CASE("lists of counts and displacements") {
+  run_as_threads(2, [](runtime& self) {
+    const auto team = self.world().handle();
+    float data[16] = {};
+    float other[16] = {};
+    const std::size_t counts[] = {2, 3};
+    const std::size_t apart[] = {0, 4};
+    const std::size_t meeting[] = {2, 0};
+    const std::size_t far[] = {0, SIZE_MAX / 2};
+    check_error(of(heddle_all_gather_v(team, data, other, nullptr, apart, f32, nullptr)), invalid,
+                {"heddle_all_gather_v", "counts is NULL"});
+    check_error(of(heddle_all_gather_v(team, data, other, counts, nullptr, f32, nullptr)), invalid,
+                {"displacements is NULL"});
+    check_error(of(heddle_all_gather_v(team, data, other, counts, far, f32, nullptr)), invalid,
+                {"displacements[1]", "more than an address can reach"});
+    check_error(of(heddle_all_gather_v(team, data, other, counts, meeting, f32, nullptr)), invalid,
+                {"pieces from PEs 1 and 0 overlap"});
+    check_error(
+        of(heddle_all_to_all_v(team, data, nullptr, apart, other, counts, apart, f32, nullptr)),
+        invalid, {"input_counts is NULL"});
+    check_error(
+        of(heddle_all_to_all_v(team, data, counts, apart, other, counts, nullptr, f32, nullptr)),
+        invalid, {"output_displacements is NULL"});
+    try {
+      self.world().all_gather_v(data, other, {1, 2, 3}, {0, 0, 0});
+      FAIL("a list of three for two PEs");
+    } catch (const heddle::error& failure) {
+      CHECK(std::string(failure.what()).find("list of 3 numbers") != std::string::npos);
+    }
+    self.world().barrier();
+  });
+}
+
+TEST_CASE("HEDDLE_CHECK=1 names who calls differently") {
+  environment_variable check("HEDDLE_CHECK", "1");
+  run_as_threads(3, [](runtime& self) {
+    const auto team = self.world().handle();
+    const auto me = static_cast<std::size_t>(self.my_pe());
+    float data[64] = {};
+    float other[64] = {};
+    constexpr auto mismatch = HEDDLE_ERROR_MISMATCH;
+    check_error(of(heddle_broadcast(team, data, data, 4, f32, me == 2 ? 1 : 0, nullptr)), mismatch,
+                {"PE 2 gave count 4, type 4, root 1", "PE 0 gave count 4, type 4, root 0"});
+    check_error(of(heddle_all_gather(team, data, other, me == 1 ? 5 : 4, f32, nullptr)), mismatch,
+                {"PE 1 gave count 5", "PE 0 gave count 4"});
+    check_error(of(me == 1 ? heddle_all_to_all(team, data, other, 4, f32, nullptr)
+                           : heddle_all_gather(team, data, other, 4, f32, nullptr)),
+                mismatch, {"different functions"});
+    const std::size_t counts[] = {2, 3, me == 2 ? std::size_t{9} : 4};
+    const std::size_t places[] = {0, 16, 32};
+    check_error(of(heddle_all_gather_v(team, data, other, counts, places, f32, nullptr)), mismatch,
+                {"PE 2 gave count 9 for PE 2", "PE 0 gave 4"});
+    // PE 0 waits for 5 elements of PE 1, which sends 1.
+    const std::size_t sent[] = {1, 1, 1};
+    const std::size_t received[] = {1, me == 0 ? std::size_t{5} : 1, 1};
+    check_error(
+        of(heddle_all_to_all_v(team, data, sent, places, other, received, places, f32, nullptr)),
+        mismatch,
+        {me == 0 ? "PE 0 receives 5 elements from PE 1, which sends 1"
+                 : "PE 0 is sent other counts than it receives"});
+    self.world().all_gather(data, other, 4);  // nothing is lost
+  });
+}
+
+TEST_CASE("a PE that does not come is named, whoever waits for it") {
+  environment_variable timeout("HEDDLE_TIMEOUT", "0.5");
+  run_as_threads(3, [](runtime& self) {
+    const auto team = self.world().handle();
+    if (self.my_pe() == 1) return;  // leaves at the end of its thread
+    float data[8] = {};
+    float other[24] = {};
+    const auto got = of(heddle_all_gather(team, data, other, 8, f32, nullptr));
+    CAPTURE(got.text);
+    CHECK((got.status == HEDDLE_ERROR_TIMEOUT || got.status == HEDDLE_ERROR_PEER_LOST ||
+           got.status == HEDDLE_ERROR_ABORTED));
+    CHECK(got.text.find("PE 1") != std::string::npos);
+  });
+}

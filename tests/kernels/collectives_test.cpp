@@ -1,0 +1,279 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// The collectives that combine nothing, on the device that HEDDLE_DEVICE chooses (see
+// kernels_test.cpp).
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <heddle/device_array.hpp>
+#include <heddle/heddle.hpp>
+#include <heddle/run_as_threads.hpp>
+#include <heddle/symmetric_array.hpp>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/on_device.hpp"
+
+using namespace heddle;
+using namespace heddle::testing;
+
+namespace {
+
+using lengths = std::vector<std::size_t>;
+
+/// What `from` sends to `to` in that call, element i.
+int value_of(int call, int from, int to, std::size_t i) {
+  return call * 1'000'003 + from * 10'007 + to * 101 + static_cast<int>(i % 97);
+}
+
+/// One PE's buffers and calls: each writes its input, poisons its output and checks every element.
+class caller {
+ public:
+  caller(const runtime& self, const team& team, std::size_t most, bool symmetric)
+      : team_(team),
+        me_(team.my_pe()),
+        n_pes_(static_cast<std::size_t>(team.n_pes())),
+        queue_(self.create_stream()),
+        heap_(self, symmetric ? 2 * n_pes_ * most : 0),
+        own_(self, symmetric ? 0 : 2 * n_pes_ * most),
+        input_(symmetric ? heap_.data() : own_.data()),
+        output_(input_ + n_pes_ * most),
+        capacity_(n_pes_ * most) {}
+
+  void broadcast(std::size_t n, int root, bool in_place) {
+    start("broadcast", n);
+    if (me_ == root) fill(in_place ? output_ : input_, n, me_, 0);
+    team_.broadcast(me_ != root ? nullptr : in_place ? output_ : input_, output_, n, root, queue_);
+    expect(0, n, root, 0);
+    finish();
+  }
+  void all_gather(std::size_t n, bool in_place) {
+    start("all_gather", n);
+    int* input = in_place ? output_ + static_cast<std::size_t>(me_) * n : input_;
+    fill(input, n, me_, 0);
+    team_.all_gather(input, output_, n, queue_);
+    for (std::size_t pe = 0; pe < n_pes_; ++pe) expect(pe * n, n, static_cast<int>(pe), 0);
+    finish();
+  }
+  void all_to_all(std::size_t n) {
+    start("all_to_all", n);
+    for (std::size_t pe = 0; pe < n_pes_; ++pe) fill(input_ + pe * n, n, me_, static_cast<int>(pe));
+    team_.all_to_all(input_, output_, n, queue_);
+    for (std::size_t pe = 0; pe < n_pes_; ++pe) expect(pe * n, n, static_cast<int>(pe), me_);
+    finish();
+  }
+  void gather(std::size_t n, int root, bool in_place) {
+    start("gather", n);
+    const bool is_root = me_ == root;
+    int* input = in_place && is_root ? output_ + static_cast<std::size_t>(root) * n : input_;
+    fill(input, n, me_, root);
+    team_.gather(input, is_root ? output_ : nullptr, n, root, queue_);
+    for (std::size_t pe = 0; is_root && pe < n_pes_; ++pe)
+      expect(pe * n, n, static_cast<int>(pe), root);
+    finish();
+  }
+  void scatter(std::size_t n, int root, bool in_place) {
+    start("scatter", n);
+    const bool is_root = me_ == root;
+    for (std::size_t pe = 0; is_root && pe < n_pes_; ++pe)
+      fill(input_ + pe * n, n, root, static_cast<int>(pe));
+    int* output = in_place && is_root ? input_ + static_cast<std::size_t>(root) * n : output_;
+    team_.scatter(is_root ? input_ : nullptr, output, n, root, queue_);
+    if (output == output_) expect(0, n, root, me_);
+    finish();
+  }
+  void all_gather_v(const lengths& counts) {
+    const auto places = places_of(counts);
+    const auto n = counts[static_cast<std::size_t>(me_)];
+    start("all_gather_v", n);
+    fill(input_, n, me_, 0);
+    team_.all_gather_v(input_, output_, counts, places, queue_);
+    for (std::size_t pe = 0; pe < n_pes_; ++pe)
+      expect(places[pe], counts[pe], static_cast<int>(pe), 0);
+    finish();
+  }
+  /// By rows: what each PE sends to each.
+  void all_to_all_v(const std::vector<lengths>& counts) {
+    start("all_to_all_v", 0);
+    const auto& sent = counts[static_cast<std::size_t>(me_)];
+    lengths received;
+    for (const auto& row : counts) received.push_back(row[static_cast<std::size_t>(me_)]);
+    const auto from = places_of(sent);
+    const auto to = places_of(received);
+    for (std::size_t pe = 0; pe < n_pes_; ++pe)
+      fill(input_ + from[pe], sent[pe], me_, static_cast<int>(pe));
+    team_.all_to_all_v(input_, sent, from, output_, received, to, queue_);
+    for (std::size_t pe = 0; pe < n_pes_; ++pe)
+      expect(to[pe], received[pe], static_cast<int>(pe), me_);
+    finish();
+  }
+
+ private:
+  static constexpr int poison = -77;
+
+  void start(const char* what, std::size_t n) {
+    ++call_;
+    what_ = what;
+    n_ = n;
+    write(queue_, output_, std::vector<int>(capacity_, poison));
+    expected_.assign(capacity_, poison);
+  }
+  void fill(int* to, std::size_t n, int from, int target) {
+    std::vector<int> values(n);
+    for (std::size_t i = 0; i < n; ++i) values[i] = value_of(call_, from, target, i);
+    write(queue_, to, values);
+    // In place, what is there already stays.
+    if (to >= output_ && to < output_ + capacity_)
+      std::copy(values.begin(), values.end(), expected_.begin() + (to - output_));
+  }
+  void expect(std::size_t at, std::size_t n, int from, int to) {
+    for (std::size_t i = 0; i < n; ++i) expected_[at + i] = value_of(call_, from, to, i);
+  }
+  void finish() {
+    const auto got = read(queue_, output_, capacity_);
+    const auto wrong = std::mismatch(got.begin(), got.end(), expected_.begin()).first - got.begin();
+    check(wrong == static_cast<std::ptrdiff_t>(got.size()),
+          what_ + " of " + std::to_string(n_) + " on PE " + std::to_string(me_) + " of " +
+              std::to_string(n_pes_) + ": element " + std::to_string(wrong) + " is wrong");
+  }
+  /// One behind the other, with gaps.
+  static lengths places_of(const lengths& counts) {
+    lengths places;
+    std::size_t at = 0;
+    for (const std::size_t n : counts) {
+      places.push_back(at);
+      at += n + 2;
+    }
+    return places;
+  }
+
+  const team& team_;
+  int me_;
+  std::size_t n_pes_;
+  stream queue_;
+  symmetric_array<int> heap_;
+  device_array<int> own_;
+  int* input_;
+  int* output_;
+  std::size_t capacity_;
+  int call_ = 0;
+  std::string what_;
+  std::size_t n_ = 0;
+  std::vector<int> expected_;
+};
+
+void all_of_them(caller& pe, int n_pes, std::size_t n) {
+  for (const bool in_place : {false, true}) {
+    const int root = static_cast<int>(n % static_cast<std::size_t>(n_pes));
+    pe.broadcast(n, root, in_place);
+    pe.all_gather(n, in_place);
+    pe.gather(n, n_pes - 1 - root, in_place);
+    pe.scatter(n, root, in_place);
+  }
+  pe.all_to_all(n);
+}
+
+}  // namespace
+
+TEST_CASE("every collective that combines nothing is right, in every way and any kind of memory") {
+  struct choice {
+    const char* algorithm;
+    const char* protocol;
+  };
+  for (const auto& [algo, proto] : std::vector<choice>{
+           {"", ""}, {"one_shot", "ll"}, {"one_shot", "simple"}, {"direct", ""}, {"ring", ""}}) {
+    ::setenv("HEDDLE_ALGO", algo, 1);
+    ::setenv("HEDDLE_PROTO", proto, 1);
+    for (const int n_pes : pe_counts({1, 2, 3, 4, 8})) {
+      CAPTURE(algo);
+      CAPTURE(proto);
+      CAPTURE(n_pes);
+      run_as_threads(n_pes, [&](runtime& self) {
+        const auto world = self.world();
+        for (const bool symmetric : {true, false}) {
+          caller pe(self, world, 40'001, symmetric);
+          for (const std::size_t n : {0, 1, 3, 9, 1000, 1025, 40'001}) all_of_them(pe, n_pes, n);
+        }
+      });
+    }
+  }
+  ::unsetenv("HEDDLE_ALGO");
+  ::unsetenv("HEDDLE_PROTO");
+}
+
+TEST_CASE("roots change from call to call, and each PE goes on when it has its part") {
+  for (const int n_pes : pe_counts({2, 3, 5}))
+    run_as_threads(n_pes, [&](runtime& self) {
+      const auto world = self.world();
+      caller pe(self, world, 3000, self.n_pes() % 2 == 0);
+      std::mt19937 random(7);
+      for (int call = 0; call < 200; ++call) {
+        const int root = static_cast<int>(random() % static_cast<unsigned>(n_pes));
+        const std::size_t n = random() % (call % 3 == 0 ? 3000 : 20);
+        switch (random() % 4) {
+          case 0:
+            pe.broadcast(n, root, call % 2 == 0);
+            break;
+          case 1:
+            pe.gather(n, root, call % 2 == 0);
+            break;
+          case 2:
+            pe.scatter(n, root, call % 2 == 0);
+            break;
+          default:
+            pe.all_to_all(n);
+        }
+      }
+    });
+}
+
+TEST_CASE("pieces of any size, some of them empty") {
+  for (const int n_pes : pe_counts({1, 2, 3, 5}))
+    run_as_threads(n_pes, [&](runtime& self) {
+      const auto world = self.world();
+      for (const bool symmetric : {true, false}) {
+        caller pe(self, world, 20'100, symmetric);
+        std::mt19937 random(3);
+        const auto some = [&] {
+          const auto kind = random() % 4;
+          return kind == 0 ? 0 : kind == 1 ? random() % 20'000 : random() % 50;
+        };
+        for (int call = 0; call < 30; ++call) {
+          lengths counts;
+          for (int i = 0; i < n_pes; ++i) counts.push_back(some());
+          pe.all_gather_v(counts);
+          std::vector<lengths> table;
+          for (int i = 0; i < n_pes; ++i) {
+            table.emplace_back();
+            for (int j = 0; j < n_pes; ++j) table.back().push_back(some());
+          }
+          pe.all_to_all_v(table);
+        }
+        pe.all_gather_v(lengths(static_cast<std::size_t>(n_pes), 0));
+      }
+    });
+}
+
+TEST_CASE("teams that share PEs, and both kinds of collectives, do not disturb each other") {
+  run_as_threads(4, [](runtime& self) {
+    const auto world = self.world();
+    const auto pair = world.split_color(self.my_pe() / 2, 0);
+    caller all(self, world, 2000, true);
+    caller two(self, pair, 2000, true);
+    const auto queue = self.create_stream();
+    symmetric_array<float> sum(self, 1500);
+    for (int call = 0; call < 20; ++call) {
+      const std::size_t n = call % 2 == 0 ? 3 : 1500;
+      all_of_them(two, 2, n);
+      all_of_them(all, 4, n);
+      write(queue, sum.data(), std::vector<float>(n, static_cast<float>(self.my_pe())));
+      world.all_reduce(sum.data(), sum.data(), n, op::sum, queue);
+      check(read(queue, sum.data(), n) == std::vector<float>(n, 6.0f), "all_reduce in between");
+    }
+  });
+}
