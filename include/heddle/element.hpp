@@ -26,6 +26,23 @@ inline constexpr int element_type<float> = HEDDLE_FLOAT32;
 template <>
 inline constexpr int element_type<double> = HEDDLE_FLOAT64;
 
+template <>
+inline constexpr int element_type<std::int8_t> = HEDDLE_INT8;
+template <>
+inline constexpr int element_type<std::int16_t> = HEDDLE_INT16;
+template <>
+inline constexpr int element_type<std::uint8_t> = HEDDLE_UINT8;
+template <>
+inline constexpr int element_type<std::uint16_t> = HEDDLE_UINT16;
+template <>
+inline constexpr int element_type<std::uint32_t> = HEDDLE_UINT32;
+template <>
+inline constexpr int element_type<std::uint64_t> = HEDDLE_UINT64;
+template <>
+inline constexpr int element_type<f8_e4m3> = HEDDLE_FLOAT8_E4M3;
+template <>
+inline constexpr int element_type<f8_e5m2> = HEDDLE_FLOAT8_E5M2;
+
 template <class T>
 concept element = (element_type<std::remove_const_t<T>> >= 0);
 

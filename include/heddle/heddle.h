@@ -54,9 +54,20 @@ typedef enum heddle_type HEDDLE_ENUM {
   HEDDLE_FLOAT16 = 2,
   HEDDLE_BFLOAT16 = 3,
   HEDDLE_FLOAT32 = 4,
-  HEDDLE_FLOAT64 = 5
+  HEDDLE_FLOAT64 = 5,
+  HEDDLE_INT8 = 6,
+  HEDDLE_INT16 = 7,
+  HEDDLE_UINT8 = 8,
+  HEDDLE_UINT16 = 9,
+  HEDDLE_UINT32 = 10,
+  HEDDLE_UINT64 = 11,
+  HEDDLE_FLOAT8_E4M3 = 12,  ///< OCP FP8, as PyTorch's float8_e4m3fn
+  HEDDLE_FLOAT8_E5M2 = 13
 } heddle_type_t;
 
+/// Integers wrap. Floating point of 8 and 16 bits is combined in float32, and rounded to itself where
+/// it goes from PE to PE; float8 that is too large becomes the largest finite number. A NaN in min or
+/// max is the result. AVG divides the sum by n_pes, integers truncating towards zero.
 typedef enum heddle_op HEDDLE_ENUM {
   HEDDLE_SUM = 0,
   HEDDLE_PROD = 1,

@@ -3,6 +3,10 @@
 
 #include "coll/all_reduce_kernels.hpp"
 
+#include <algorithm>
+
+#include "coll/element_types.hpp"
+
 namespace heddle {
 namespace {
 
@@ -20,10 +24,22 @@ heddle_kernel_t forms_of(const plan& plan, heddle_op_t op) {
 
 heddle_kernel_t all_reduce_kernel(const plan& plan, heddle_type_t type, heddle_op_t op) {
   switch (type) {
+    case HEDDLE_INT8:
+    case HEDDLE_UINT8:
+      return forms_of<uint8_t>(plan, op);
+    case HEDDLE_INT16:
+    case HEDDLE_UINT16:
+      return forms_of<uint16_t>(plan, op);
     case HEDDLE_INT32:
-      return forms_of<int32_t>(plan, op);
+    case HEDDLE_UINT32:
+      return forms_of<uint32_t>(plan, op);
     case HEDDLE_INT64:
-      return forms_of<int64_t>(plan, op);
+    case HEDDLE_UINT64:
+      return forms_of<uint64_t>(plan, op);
+    case HEDDLE_FLOAT8_E4M3:
+      return forms_of<f8_e4m3>(plan, op);
+    case HEDDLE_FLOAT8_E5M2:
+      return forms_of<f8_e5m2>(plan, op);
     case HEDDLE_FLOAT16:
       return forms_of<f16>(plan, op);
     case HEDDLE_BFLOAT16:
@@ -36,12 +52,21 @@ heddle_kernel_t all_reduce_kernel(const plan& plan, heddle_type_t type, heddle_o
   return {};
 }
 
+void set_reduction(typed_all_reduce_args& args, heddle_type_t type, heddle_op_t op, int n_pes) {
+  args.is_signed = is_signed_integer(type);
+  args.divisor = op == HEDDLE_AVG ? n_pes : 0;
+  const bool is_float = is_floating_point(type);
+  // Small floats are compared as float.
+  const std::size_t bytes = is_float ? std::max(bytes_of(type), sizeof(float)) : bytes_of(type);
+  args.flipped = reduce_extremum::of(op == HEDDLE_MAX, bytes, args.is_signed, is_float).flipped;
+}
+
 std::vector<heddle_kernel_t> all_reduce_kernels_of(algorithm algo) {
   std::vector<heddle_kernel_t> kernels;
   for (const auto proto : {protocol::simple, protocol::ll, protocol::ll128}) {
     if (is_simple_only(algo) && proto != protocol::simple) continue;
-    for (int type = 0; type <= HEDDLE_FLOAT64; ++type)
-      for (int op = 0; op <= HEDDLE_AVG; ++op)
+    for (int type = 0; type < num_types; ++type)
+      for (int op = 0; op < num_ops; ++op)
         kernels.push_back(all_reduce_kernel({.algo = algo, .proto = proto},
                                             static_cast<heddle_type_t>(type),
                                             static_cast<heddle_op_t>(op)));

@@ -25,7 +25,7 @@ heddle_status_t heddle_all_reduce_plan(heddle_team_t team, const void*, const vo
   return guarded([&] {
     const auto& checked = required(team, "heddle_all_reduce_plan", "team");
     auto* out = &required(text, "heddle_all_reduce_plan", "text");
-    if (static_cast<unsigned>(type) > HEDDLE_FLOAT64)
+    if (!heddle::is_type(type))
       throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                   "heddle_all_reduce_plan: {} is not a heddle_type_t", static_cast<int>(type));
     if (bytes > 0) std::snprintf(out, bytes, "%s", checked.explain_all_reduce(count, type).c_str());

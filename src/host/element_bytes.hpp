@@ -4,9 +4,9 @@
 
 #include <heddle/heddle.h>
 
-#include <array>
 #include <cstddef>
 
+#include "coll/element_types.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle {
@@ -16,12 +16,10 @@ inline constexpr std::size_t most_bytes = std::size_t{1} << 47;
 
 /// Throws HEDDLE_ERROR_INVALID_ARGUMENT, with the function's name.
 inline std::size_t element_bytes(const char* function, heddle_type_t type) {
-  constexpr std::array<std::size_t, 6> by_type = {4, 8, 2, 2, 4, 8};
-  const auto index = static_cast<unsigned>(type);
-  if (index >= by_type.size()) [[unlikely]]
+  if (!is_type(type)) [[unlikely]]
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: {} is not a heddle_type_t", function,
                 static_cast<int>(type));
-  return by_type[index];
+  return bytes_of(type);
 }
 
 /// Of `count` elements; throws as well if no address reaches so many.

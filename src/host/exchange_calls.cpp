@@ -75,8 +75,10 @@ void exchange_calls::compare(const char* function, std::size_t count, heddle_typ
       throw_error(HEDDLE_ERROR_MISMATCH,
                   "{} on team {}: PE {} gave count {}, type {}, root {}; PE 0 gave count {}, "
                   "type {}, root {}",
-                  function, team_.name(), pe, all[pe][1], all[pe][2], static_cast<int>(all[pe][3]),
-                  all[0][1], all[0][2], static_cast<int>(all[0][3]));
+                  function, team_.name(), pe, all[pe][1],
+                  name_of(static_cast<heddle_type_t>(all[pe][2])), static_cast<int>(all[pe][3]),
+                  all[0][1], name_of(static_cast<heddle_type_t>(all[0][2])),
+                  static_cast<int>(all[0][3]));
   }
 }
 

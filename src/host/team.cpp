@@ -128,16 +128,12 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
       host_ref_(build_ref(runtime, world_pes_, place, slot_step(slots_), slots_.data(),
                           world_pes_.data(), proxy_of(runtime, slots_, false), runtime.control(),
                           runtime.team_places())),
-      args_{.team = build_ref(
-                runtime, world_pes_, place, slot_step(slots_),
+      exchanges_(*this) {
+  args_.team =
+      build_ref(runtime, world_pes_, place, slot_step(slots_),
                 kernel_slots_ ? kernel_slots_.get() : slots_.data(),
                 kernel_slots_ ? kernel_slots_.get() + slots_.size() : world_pes_.data(),
-                proxy_of(runtime, slots_, true), runtime.heap().memory(), runtime.kernel_places()),
-            .topology = {},
-            .input = nullptr,
-            .output = nullptr,
-            .count = 0},
-      exchanges_(*this) {
+                proxy_of(runtime, slots_, true), runtime.heap().memory(), runtime.kernel_places());
   args_.topology = heddle::topology_of(my_pe(), n_pes());
   if (domains_.is_hierarchy()) {
     const auto place =

@@ -8,12 +8,13 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <heddle/device/coll/all_reduce.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "coll/all_reduce_kernels.hpp"
 #include "coll/domains.hpp"
+#include "coll/element_types.hpp"
 #include "coll/plan.hpp"
 #include "device/device.hpp"
 #include "host/collective_order.hpp"
@@ -110,8 +111,8 @@ struct heddle_team : heddle::live_handle {
     heddle::exec::kernel kernel{};
     heddle::plan plan;
   };
-  static constexpr int num_types = 6;
-  static constexpr int num_ops = 5;
+  /// By the power of two that holds the bytes.
+  using cached_kernels = std::array<cached_kernel, 65>;
 
   [[noreturn]] void throw_failure() const;
   const cached_kernel& kernel_for(std::size_t bytes, heddle_type_t type, heddle_op_t op);
@@ -135,8 +136,9 @@ struct heddle_team : heddle::live_handle {
   /// The same in memory of the device, where kernels need them and cannot read the host's.
   const std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> kernel_slots_;
   const heddle::team_ref host_ref_;
-  heddle::all_reduce_args args_;  ///< with the team's constant parts
-  /// By type, operation and the power of two that holds the bytes.
-  std::array<std::array<std::array<cached_kernel, 65>, num_ops>, num_types> kernels_{};
+  heddle::typed_all_reduce_args args_;  ///< with the team's constant parts
+  /// By type and operation; null before the first call.
+  std::array<std::array<std::unique_ptr<cached_kernels>, heddle::num_ops>, heddle::num_types>
+      kernels_{};
   heddle::exchange_calls exchanges_;
 };

@@ -71,7 +71,10 @@ heddle::plan_question heddle_team::question(std::size_t bytes) const {
 const heddle_team::cached_kernel& heddle_team::kernel_for(std::size_t bytes, heddle_type_t type,
                                                           heddle_op_t op) {
   const auto bucket = static_cast<std::size_t>(std::bit_width(bytes - 1));
-  auto& cached = kernels_[type][op][bucket];
+  auto& buckets = kernels_[type][op];
+  if (!buckets) [[unlikely]]
+    buckets = std::make_unique<cached_kernels>();
+  auto& cached = (*buckets)[bucket];
   if (!cached.kernel.on_host) [[unlikely]] {
     const auto asked = question(std::size_t{1} << bucket);
     cached.plan = heddle::choose_all_reduce(asked);
@@ -99,7 +102,8 @@ void heddle_team::compare_calls(std::size_t count, heddle_type_t type, heddle_op
           HEDDLE_ERROR_MISMATCH,
           "heddle_all_reduce on team {}: PE {} gave count {}, type {}, op {}; PE 0 gave count {}, "
           "type {}, op {}",
-          name_, pe, all[pe][0], all[pe][1], all[pe][2], all[0][0], all[0][1], all[0][2]);
+          name_, pe, all[pe][0], heddle::name_of(static_cast<heddle_type_t>(all[pe][1])),
+          all[pe][2], all[0][0], heddle::name_of(static_cast<heddle_type_t>(all[0][1])), all[0][2]);
 }
 
 void heddle_team::all_reduce(const void* input, void* output, std::size_t count, heddle_type_t type,
@@ -115,7 +119,7 @@ void heddle_team::all_reduce(const void* input, void* output, std::size_t count,
   args_.output = heap.translate(output, bytes);
   require_no_overlap(args_.input, args_.output, bytes);
   args_.count = count;
-  args_.divisor = op == HEDDLE_AVG ? n_pes() : 0;
+  heddle::set_reduction(args_, type, op, n_pes());
   args_.stores =
       kernel.plan.streaming ? heddle::detail::stores::streaming : heddle::detail::stores::cached;
   launch_collective({kernel.plan.channels, kernel.plan.threads}, kernel.kernel, &args_,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -16,6 +17,7 @@ using namespace heddle;
 using heddle::testing::from_int;
 using heddle::testing::input_of;
 using heddle::testing::local_team;
+using heddle::testing::range_of;
 using heddle::testing::result_of;
 
 namespace {
@@ -39,9 +41,22 @@ enum class buffers { symmetric, misaligned, private_memory, private_on_odd_pes }
 /// A kernel of the library's with its arguments, as local_team launches it.
 struct library_kernel {
   heddle_kernel_entry_t entry;
-  all_reduce_args args;
+  typed_all_reduce_args args;
   void operator()(host_block block) const { entry(&args, &block); }
 };
+
+template <class T>
+typed_all_reduce_args args_of(const team_ref& team, heddle_type_t type, heddle_op_t op,
+                              const T* input, T* output, std::size_t count) {
+  typed_all_reduce_args args;
+  args.team = team;
+  args.topology = topology_of(team.my_pe(), team.n_pes());
+  args.input = input;
+  args.output = output;
+  args.count = count;
+  set_reduction(args, type, op, team.n_pes());
+  return args;
+}
 
 /// One AllReduce after the other on all PEs of a team, each checked element by element.
 struct runner {
@@ -65,17 +80,14 @@ struct runner {
                   : own.empty() ? team.user<T>(pe, (std::size_t{24} << 20) + 2 * skew)
                                 : own.data() + count + 1;
       for (std::size_t i = 0; i < count; ++i)
-        input[i] = from_int<T>(input_of(op, pe, i, call, team.n_pes()));
+        input[i] = from_int<T>(input_of(op, pe, i, call, team.n_pes(), range_of<T>()));
       output[count] = from_int<T>(77);
-      const library_kernel kernel{
-          entry,
-          {team.ref(pe), topology_of(pe, team.n_pes()), input, output, count,
-           op == HEDDLE_AVG ? team.n_pes() : 0,
-           chosen.streaming ? detail::stores::streaming : detail::stores::cached}};
+      library_kernel kernel{entry, args_of(team.ref(pe), type, op, input, output, count)};
+      if (chosen.streaming) kernel.args.stores = detail::stores::streaming;
       team.launch(pe, channels, kernel);
       if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
       for (std::size_t i = 0; i < count; ++i) {
-        const T expected = from_int<T>(result_of(op, i, call, team.n_pes()));
+        const T expected = from_int<T>(result_of(op, i, call, team.n_pes(), range_of<T>()));
         if (std::memcmp(&output[i], &expected, sizeof(T)) != 0)
           throw std::runtime_error("PE " + std::to_string(pe) + ": element " + std::to_string(i) +
                                    " of " + std::to_string(count) + " is wrong");
@@ -89,6 +101,14 @@ struct runner {
   void all_types(heddle_op_t op, std::size_t count, bool in_place) {
     all_reduce<int32_t>(HEDDLE_INT32, op, count, in_place);
     all_reduce<int64_t>(HEDDLE_INT64, op, count, in_place);
+    all_reduce<int8_t>(HEDDLE_INT8, op, count, in_place);
+    all_reduce<int16_t>(HEDDLE_INT16, op, count, in_place);
+    all_reduce<uint8_t>(HEDDLE_UINT8, op, count, in_place);
+    all_reduce<uint16_t>(HEDDLE_UINT16, op, count, in_place);
+    all_reduce<uint32_t>(HEDDLE_UINT32, op, count, in_place);
+    all_reduce<uint64_t>(HEDDLE_UINT64, op, count, in_place);
+    all_reduce<f8_e4m3>(HEDDLE_FLOAT8_E4M3, op, count, in_place);
+    all_reduce<f8_e5m2>(HEDDLE_FLOAT8_E5M2, op, count, in_place);
     all_reduce<f16>(HEDDLE_FLOAT16, op, count, in_place);
     all_reduce<bf16>(HEDDLE_BFLOAT16, op, count, in_place);
     all_reduce<float>(HEDDLE_FLOAT32, op, count, in_place);
@@ -138,6 +158,67 @@ TEST_CASE("any count works: sizes that divide by nothing, that fill slots, that 
   }
 }
 
+namespace {
+
+/// A user's own reduction, with state: the larger magnitude, and at the end less than a limit.
+struct largest_magnitude {
+  int limit;
+  template <class A>
+  A combine(A a, A b) const {
+    return b * b > a * a ? b : a;
+  }
+  template <class A>
+  A finish(A a) const {
+    return a > limit ? limit : a;
+  }
+};
+
+template <class T>
+void reduce_by_own(const plan& chosen, host_block block, const all_reduce_args& args,
+                   largest_magnitude op) {
+  const auto by = [&](auto proto) {
+    constexpr protocol p = decltype(proto)::value;
+    if (chosen.algo == algorithm::one_shot) all_reduce_one_shot<p, T>(block, args, op);
+    if (chosen.algo == algorithm::ring) all_reduce_ring<p, T>(block, args, op);
+    if (chosen.algo == algorithm::tree) all_reduce_tree<p, T>(block, args, op);
+  };
+  if (chosen.algo == algorithm::two_shot) return all_reduce_two_shot<T>(block, args, op);
+  if (chosen.algo == algorithm::multicast)
+    return all_reduce_two_shot<T, largest_magnitude, true>(block, args, op);
+  if (chosen.proto == protocol::simple) by(std::integral_constant<protocol, protocol::simple>{});
+  if (chosen.proto == protocol::ll) by(std::integral_constant<protocol, protocol::ll>{});
+  if (chosen.proto == protocol::ll128) by(std::integral_constant<protocol, protocol::ll128>{});
+}
+
+}  // namespace
+
+TEST_CASE("a user's own reduction, with state, is combined and finished by every algorithm") {
+  constexpr std::size_t count = 3001;
+  for (int n_pes : {1, 2, 3, 5}) {
+    const local_team team(n_pes, {.threads = block_threads()});
+    for (const plan& chosen : all_plans)
+      CHECK_NOTHROW(team.run([&](int pe) {
+        CAPTURE(name_of(chosen.algo));
+        auto* values = team.user<int>(pe);
+        for (std::size_t i = 0; i < count; ++i)
+          values[i] = static_cast<int>(i % 97) * (pe % 2 == 0 ? 1 : -1) + pe;
+        const auto args = args_of(team.ref(pe), HEDDLE_INT32, HEDDLE_SUM, values, values, count);
+        const auto kernel = [chosen, args](host_block block) {
+          reduce_by_own<int>(chosen, block, args, {50});
+        };
+        team.launch(pe, 1, kernel);
+        for (std::size_t i = 0; i < count; ++i) {
+          int expected = static_cast<int>(i % 97);
+          for (int other = 1; other < n_pes; ++other) {
+            const int value = static_cast<int>(i % 97) * (other % 2 == 0 ? 1 : -1) + other;
+            if (value * value > expected * expected) expected = value;
+          }
+          if (values[i] != std::min(expected, 50)) throw std::runtime_error("not the largest");
+        }
+      }));
+  }
+}
+
 TEST_CASE("channels share the elements among blocks") {
   local_team team(4, {.threads = block_threads()});
   for (const plan& chosen : all_plans)
@@ -162,8 +243,8 @@ TEST_CASE("a direct average of halves is not lost in a sum that they cannot hold
     CHECK_NOTHROW(team.run([&](int pe) {
       auto* values = team.user<f16>(pe);
       for (std::size_t i = 0; i < count; ++i) values[i] = value;
-      const library_kernel kernel{entry,
-                                  {team.ref(pe), topology_of(pe, 8), values, values, count, 8}};
+      const library_kernel kernel{
+          entry, args_of(team.ref(pe), HEDDLE_FLOAT16, HEDDLE_AVG, values, values, count)};
       team.launch(pe, 1, kernel);
       for (std::size_t i = 0; i < count; ++i)
         if (values[i].bits != value.bits) throw std::runtime_error("the average is wrong");
@@ -183,7 +264,8 @@ TEST_CASE("channels without elements do not enter, so that the others' way canno
       float* values = pe == 1 && call % 2 == 0 ? own.data() : team.user<float>(pe);
       for (std::size_t i = 0; i < count; ++i)
         values[i] = from_int<float>(input_of(HEDDLE_SUM, pe, i, call, 3));
-      const library_kernel kernel{entry, {team.ref(pe), topology_of(pe, 3), values, values, count}};
+      const library_kernel kernel{
+          entry, args_of(team.ref(pe), HEDDLE_FLOAT32, HEDDLE_SUM, values, values, count)};
       team.launch(pe, 64, kernel);
       for (std::size_t i = 0; i < count; ++i)
         if (values[i] != from_int<float>(result_of(HEDDLE_SUM, i, call, 3)))
@@ -200,8 +282,8 @@ TEST_CASE("calls of any number of channels follow each other in one staging area
   CHECK_NOTHROW(team.run([&](int pe) {
     std::vector<float> input(count);
     std::vector<float> output(count);
-    const library_kernel kernel{
-        entry, {team.ref(pe), topology_of(pe, 3), input.data(), output.data(), count}};
+    const library_kernel kernel{entry, args_of(team.ref(pe), HEDDLE_FLOAT32, HEDDLE_SUM,
+                                               input.data(), output.data(), count)};
     int call = 0;
     for (int round = 0; round < 3; ++round)
       for (int channels : {1, 64, 3, 16, 1, 33, 2, 8}) {

@@ -7,50 +7,68 @@
 #include <cstddef>
 #include <cstdint>
 #include <heddle/device/types.hpp>
+#include <type_traits>
 
 /// Inputs whose reduction is exact in every type and every order, so that results can be compared
-/// bit by bit with a value computed apart: small integers (a sum over 8 PEs stays below 2^8, the
-/// significand of bf16), and for products powers of two.
+/// bit by bit with a value computed apart: small integers (a sum over 8 PEs stays within the
+/// significand), and for products powers of two. Integers that wrap do so here too.
 namespace heddle::testing {
 
 template <class T>
 T from_int(int value) {
-  return static_cast<T>(value);
+  if constexpr (small_float<T>) {
+    return from_float<T>(static_cast<float>(value));
+  } else {
+    return static_cast<T>(value);
+  }
 }
-template <>
-inline f16 from_int<f16>(int value) {
-  return to_f16(static_cast<float>(value));
-}
-template <>
-inline bf16 from_int<bf16>(int value) {
-  return to_bf16(static_cast<float>(value));
+
+/// What a type can be given.
+struct value_range {
+  int most_summand;  ///< a sum of one of each of 8 PEs is exact
+  int most;          ///< of the operands of minima and maxima
+  bool negative;
+};
+template <class T>
+constexpr value_range range_of() {
+  if constexpr (std::is_same_v<T, f8_e4m3> || std::is_same_v<T, f8_e5m2>) {
+    return {1, 7, true};
+  } else {
+    return {15, 15, !std::is_unsigned_v<T>};
+  }
 }
 
 /// The element i of PE `pe` in call number `call`, as an integer.
-inline int input_of(heddle_op_t op, int pe, std::size_t i, int call, int n_pes) {
+inline int input_of(heddle_op_t op, int pe, std::size_t i, int call, int n_pes,
+                    value_range range = range_of<float>()) {
   const auto mixed =
       static_cast<std::uint32_t>(i * 2654435761u + static_cast<unsigned>(pe) * 40503u +
                                  static_cast<unsigned>(call) * 9973u) >>
       7;
+  const auto below = [&](int n) { return static_cast<int>(mixed % static_cast<unsigned>(n)); };
   switch (op) {
     case HEDDLE_PROD:
       return mixed % 5 == 0 ? 2 : 1;
+    case HEDDLE_SUM:
+      return below(range.most_summand + 1);
     case HEDDLE_AVG: {
       // A sum that n_pes divides: PE 0 makes up for the rest.
-      if (pe > 0) return static_cast<int>(mixed % 16);
+      if (pe > 0) return below(range.most_summand + 1);
       int rest = 0;
-      for (int other = 1; other < n_pes; ++other) rest += input_of(op, other, i, call, n_pes);
+      for (int other = 1; other < n_pes; ++other)
+        rest += input_of(op, other, i, call, n_pes, range);
       return (n_pes - rest % n_pes) % n_pes;
     }
     default:
-      return static_cast<int>(mixed % 31) - (op == HEDDLE_SUM ? 0 : 15);
+      return range.negative ? below(2 * range.most + 1) - range.most : below(range.most + 1);
   }
 }
 
-inline int result_of(heddle_op_t op, std::size_t i, int call, int n_pes) {
-  int result = input_of(op, 0, i, call, n_pes);
+inline int result_of(heddle_op_t op, std::size_t i, int call, int n_pes,
+                     value_range range = range_of<float>()) {
+  int result = input_of(op, 0, i, call, n_pes, range);
   for (int pe = 1; pe < n_pes; ++pe) {
-    const int value = input_of(op, pe, i, call, n_pes);
+    const int value = input_of(op, pe, i, call, n_pes, range);
     switch (op) {
       case HEDDLE_SUM:
       case HEDDLE_AVG:

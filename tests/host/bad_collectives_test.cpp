@@ -118,7 +118,7 @@ TEST_CASE("HEDDLE_CHECK=1 names who calls differently") {
     float other[64] = {};
     constexpr auto mismatch = HEDDLE_ERROR_MISMATCH;
     check_error(of(heddle_broadcast(team, data, data, 4, f32, me == 2 ? 1 : 0, nullptr)), mismatch,
-                {"PE 2 gave count 4, type 4, root 1", "PE 0 gave count 4, type 4, root 0"});
+                {"PE 2 gave count 4, type float32, root 1", "PE 0 gave count 4, type float32, root 0"});
     check_error(of(heddle_all_gather(team, data, other, me == 1 ? 5 : 4, f32, nullptr)), mismatch,
                 {"PE 1 gave count 5", "PE 0 gave count 4"});
     check_error(of(me == 1 ? heddle_all_to_all(team, data, other, 4, f32, nullptr)

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -121,6 +122,46 @@ TEST_CASE(
   CHECK(to_bf16(1.0f).bits == 0x3f80);
   CHECK(to_bf16(std::bit_cast<float>(0x3f808000u)).bits == 0x3f80);
   CHECK(to_bf16(std::bit_cast<float>(0x3f818000u)).bits == 0x3f82);
+}
+
+TEST_CASE("conversions to and from float8 round to the nearest, of two to the even one") {
+  const auto check_format = [](auto make, auto narrow, int largest) {
+    std::vector<double> values;
+    for (int bits = 0; bits <= largest; ++bits)
+      values.push_back(to_float(make(static_cast<std::uint8_t>(bits))));
+    CHECK(std::is_sorted(values.begin(), values.end()));
+    std::uint32_t random = 1;
+    for (int i = 0; i < 300'000; ++i) {
+      random = random * 1664525u + 1013904223u;
+      // Half of them anywhere, half where the format has numbers.
+      const auto bits = i % 2 == 0 ? random & 0x7fffffffu : 0x36000000u + random % 0x12000000u;
+      const auto value = std::bit_cast<float>(bits);
+      if (std::isnan(value)) continue;
+      const auto above = std::lower_bound(values.begin(), values.end(), double{value});
+      auto nearest = static_cast<int>(above - values.begin());
+      if (nearest > largest) {
+        nearest = largest;
+      } else if (nearest > 0) {
+        const double up = *above - double{value};
+        const double down = double{value} - *(above - 1);
+        if (down < up || (down == up && nearest % 2 == 1)) --nearest;
+      }
+      if (narrow(value).bits != nearest || narrow(-value).bits != (nearest | 0x80))
+        FAIL_CHECK("float8 of " << value);
+    }
+  };
+  using heddle::f8_e4m3;
+  using heddle::f8_e5m2;
+  check_format([](std::uint8_t bits) { return f8_e4m3{bits}; }, heddle::to_f8_e4m3, 0x7e);
+  check_format([](std::uint8_t bits) { return f8_e5m2{bits}; }, heddle::to_f8_e5m2, 0x7b);
+  CHECK(to_float(f8_e4m3{0x7e}) == 448.0f);
+  CHECK(to_float(f8_e5m2{0x7b}) == 57344.0f);
+  CHECK(to_float(f8_e4m3{0x01}) == 0x1p-9f);
+  CHECK(to_float(f8_e5m2{0x01}) == 0x1p-16f);
+  CHECK(std::isnan(to_float(f8_e4m3{0x7f})));
+  CHECK(std::isinf(to_float(f8_e5m2{0x7c})));
+  CHECK(std::isnan(to_float(heddle::to_f8_e4m3(NAN))));
+  CHECK(std::isnan(to_float(heddle::to_f8_e5m2(NAN))));
 }
 
 TEST_CASE("a thread stays near a device as far as it may, with the threads that it starts") {

@@ -109,6 +109,30 @@ void measure_all_reduce(const session& with) {
           case HEDDLE_INT64:
             measure_type<std::int64_t>(with, bytes, op, in, out);
             break;
+          case HEDDLE_INT8:
+            measure_type<std::int8_t>(with, bytes, op, in, out);
+            break;
+          case HEDDLE_INT16:
+            measure_type<std::int16_t>(with, bytes, op, in, out);
+            break;
+          case HEDDLE_UINT8:
+            measure_type<std::uint8_t>(with, bytes, op, in, out);
+            break;
+          case HEDDLE_UINT16:
+            measure_type<std::uint16_t>(with, bytes, op, in, out);
+            break;
+          case HEDDLE_UINT32:
+            measure_type<std::uint32_t>(with, bytes, op, in, out);
+            break;
+          case HEDDLE_UINT64:
+            measure_type<std::uint64_t>(with, bytes, op, in, out);
+            break;
+          case HEDDLE_FLOAT8_E4M3:
+            measure_type<heddle::f8_e4m3>(with, bytes, op, in, out);
+            break;
+          case HEDDLE_FLOAT8_E5M2:
+            measure_type<heddle::f8_e5m2>(with, bytes, op, in, out);
+            break;
           case HEDDLE_FLOAT16:
             measure_type<heddle::f16>(with, bytes, op, in, out);
             break;

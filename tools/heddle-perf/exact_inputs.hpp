@@ -51,6 +51,8 @@ class exact_inputs {
 
  private:
   static constexpr std::size_t period = 8191;
+  static constexpr bool is_tiny =
+      std::is_same_v<T, heddle::f8_e4m3> || std::is_same_v<T, heddle::f8_e5m2>;
 
   static std::size_t start(int call) { return static_cast<std::size_t>(call) * 977 % period; }
 
@@ -58,11 +60,11 @@ class exact_inputs {
     const auto mixed = static_cast<int>((k * 31 + static_cast<std::size_t>(pe) * 17) % 29);
     switch (op) {
       case HEDDLE_SUM:
-        return mixed % (n_pes > 8 ? 2 : 16);
+        return mixed % summands(n_pes);
       case HEDDLE_PROD:
         return pe < 4 && mixed % 3 == 0 ? 2 : 1;
       case HEDDLE_AVG: {
-        if (pe > 0) return mixed % (n_pes > 8 ? 2 : 16);
+        if (pe > 0) return mixed % summands(n_pes);
         int rest = 0;
         for (int other = 1; other < n_pes; ++other) rest += integer(op, other, n_pes, k);
         return (n_pes - rest % n_pes) % n_pes;
@@ -71,7 +73,13 @@ class exact_inputs {
       case HEDDLE_MAX:
         break;
     }
-    return mixed - 14;
+    if constexpr (std::is_unsigned_v<T>) return mixed;
+    return is_tiny ? mixed % 15 - 7 : mixed - 14;
+  }
+  /// A sum of one below this of each PE is exact.
+  static int summands(int n_pes) {
+    if (is_tiny) return n_pes > 8 ? 1 : 2;
+    return n_pes > 8 ? 2 : 16;
   }
   static int combine(heddle_op_t op, int a, int b) {
     switch (op) {
@@ -86,10 +94,8 @@ class exact_inputs {
     }
   }
   static T convert(int value) {
-    if constexpr (std::is_same_v<T, heddle::f16>) {
-      return heddle::to_f16(static_cast<float>(value));
-    } else if constexpr (std::is_same_v<T, heddle::bf16>) {
-      return heddle::to_bf16(static_cast<float>(value));
+    if constexpr (heddle::small_float<T>) {
+      return heddle::from_float<T>(static_cast<float>(value));
     } else {
       return static_cast<T>(value);
     }

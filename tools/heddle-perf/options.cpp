@@ -14,9 +14,11 @@ namespace perf {
 
 namespace {
 
-constexpr std::array<const char*, 6> type_names = {"int32",    "int64", "half",
-                                                   "bfloat16", "float", "double"};
-constexpr std::array<std::size_t, 6> type_bytes = {4, 8, 2, 2, 4, 8};
+/// By heddle_type_t; nccl-tests' names.
+constexpr std::array<const char*, 14> type_names = {
+    "int32", "int64", "half",   "bfloat16", "float",  "double", "int8",
+    "int16", "uint8", "uint16", "uint32",   "uint64", "f8e4m3", "f8e5m2"};
+constexpr std::array<std::size_t, 14> type_bytes = {4, 8, 2, 2, 4, 8, 1, 2, 1, 2, 4, 8, 1, 1};
 constexpr std::array<const char*, 5> exchanges = {"broadcast", "all_gather", "all_to_all", "gather",
                                                   "scatter"};
 constexpr std::array<const char*, 5> op_names = {"sum", "prod", "min", "max", "avg"};
@@ -85,7 +87,8 @@ bool parse_options(int argc, char** argv, options& into, int& status) {
         const auto problem = choose(type_names, text, into.types);
         if (!problem.empty()) throw CLI::ValidationError("--datatype", problem);
       },
-      "int32, int64, half, bfloat16, float (default), double or all");
+      "int8 to int64, uint8 to uint64, f8e4m3, f8e5m2, half, bfloat16, float (default), double or "
+      "all");
   app.add_option_function<std::string>(
       "-o,--op",
       [&](const std::string& text) {

@@ -90,13 +90,13 @@ class link_set {
   /// send link. n <= capacity. The receive or the send links may be left out of a step. False, on
   /// all threads alike, if the team was aborted.
   HEDDLE_FN bool exchange(bool receive, bool send, const T* input, T* output, size_t n,
-                          detail::finish_for finish) {
+                          detail::reduce_step<Op> reduction) {
     receiving_ = receive ? n_receive_ : 0;
     sending_ = send ? n_send_ : 0;
     if constexpr (Protocol == protocol::ll128) {
-      return exchange_apart(input, output, n, finish);
+      return exchange_apart(input, output, n, reduction);
     } else {
-      return exchange_inline(input, output, n, finish);
+      return exchange_inline(input, output, n, reduction);
     }
   }
 
@@ -112,15 +112,16 @@ class link_set {
   static constexpr bool is_simple = Protocol == protocol::simple;
   static constexpr int which = static_cast<int>(Protocol);
 
-  HEDDLE_FN bool exchange_inline(const T* input, T* output, size_t n, detail::finish_for finish) {
+  HEDDLE_FN bool exchange_inline(const T* input, T* output, size_t n,
+                                 detail::reduce_step<Op> reduction) {
     if (!wait_for_links()) return false;
     bool arrived = true;
     if constexpr (Protocol == protocol::simple) {
-      move_slots(input, output, n, finish);
+      move_slots(input, output, n, reduction);
     } else if constexpr (Protocol == protocol::ll) {
-      arrived = move_words(input, output, n, finish);
+      arrived = move_words(input, output, n, reduction);
     } else {
-      arrived = detail::move_lines<T, Op>(group_, team_, lines(input), input, output, n, finish,
+      arrived = detail::move_lines<T, Op>(group_, team_, lines(input), input, output, n, reduction,
                                           operation::link_receive);
     }
     if (!group_.all(arrived)) return false;
@@ -129,8 +130,8 @@ class link_set {
   }
   /// With the lines that are under way it takes most of a CUDA thread's registers.
   HEDDLE_APART HEDDLE_FN bool exchange_apart(const T* input, T* output, size_t n,
-                                             detail::finish_for finish) {
-    return exchange_inline(input, output, n, finish);
+                                             detail::reduce_step<Op> reduction) {
+    return exchange_inline(input, output, n, reduction);
   }
 
   HEDDLE_FN static int slot_of(const link_end& end) {
@@ -185,7 +186,8 @@ class link_set {
     return ends;
   }
 
-  HEDDLE_FN void move_slots(const T* input, T* output, size_t n, detail::finish_for finish) {
+  HEDDLE_FN void move_slots(const T* input, T* output, size_t n,
+                            detail::reduce_step<Op> reduction) {
     detail::operand_list<T, max_links + 1> with;
     for (int i = 0; i < receiving_; ++i)
       with.add_source(receive_[i].mine->simple[slot_of(receive_[i])]);
@@ -194,11 +196,12 @@ class link_set {
       with.add_destination(send_[i].peers ? send_[i].peers->simple[slot_of(send_[i])]
                                           : send_[i].mine->outgoing[slot_of(send_[i])]);
     if (output) with.add_destination(output);
-    detail::reduce_copy<T, Op>(group_, with.view(), n, finish);
+    detail::reduce_copy<T, Op>(group_, with.view(), n, reduction);
   }
 
   /// A word is 8 bytes of data: one to four elements, the last word of a step perhaps fewer.
-  HEDDLE_FN bool move_words(const T* input, T* output, size_t n, detail::finish_for finish) {
+  HEDDLE_FN bool move_words(const T* input, T* output, size_t n,
+                            detail::reduce_step<Op> reduction) {
     constexpr size_t per_word = 8 / sizeof(T);
     const uint32_t period = team_.flag_period();
     const size_t words = (n + per_word - 1) / per_word;
@@ -211,7 +214,7 @@ class link_set {
       bool empty = true;
       auto take = [&](const T* word) {
         for (size_t e = 0; e < per_word; ++e)
-          value[e] = empty ? word[e] : detail::combine_stored<T, Op>(value[e], word[e]);
+          value[e] = empty ? word[e] : detail::combine_stored<T, Op>(value[e], word[e], reduction);
         empty = false;
       };
       for (int i = 0; i < receiving_ && arrived; ++i) {
@@ -225,7 +228,7 @@ class link_set {
         take(word);
       }
       for (size_t e = 0; e < per_word; ++e)
-        value[e] = detail::finish_stored<T, Op>(value[e], finish);
+        value[e] = detail::finish_stored<T, Op>(value[e], reduction);
       if (output)
         for (size_t e = 0; e < elements; ++e) output[first + e] = value[e];
       uint64_t data;

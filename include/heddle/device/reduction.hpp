@@ -4,108 +4,152 @@
 
 #include <heddle/device/types.hpp>
 
+/// Reductions: objects that kernels carry, which combine elements two by two.
+///
+///     struct largest_magnitude {
+///       template <class A>
+///       HEDDLE_FN A combine(A a, A b) const { return b * b > a * a ? b : a; }
+///     };
+///
+/// `combine` is associative but for rounding; nothing else is assumed of it, since elements are
+/// combined in an order that depends on the plan alone. A is `accumulator<T>::type`. What a
+/// reduction has to do once, to what all PEs' elements have become, is `finish(a)`, if it has it.
 namespace heddle {
 
-/// How an element type is accumulated: 16-bit types in float, all others in themselves.
+/// How an element type is accumulated: floating point of 8 and 16 bits in float, all others in
+/// themselves.
 template <class T>
 struct accumulator {
   using type = T;
   HEDDLE_FN static type widen(T value) { return value; }
   HEDDLE_FN static T narrow(type value) { return value; }
 };
-template <>
-struct accumulator<f16> {
+template <small_float T>
+struct accumulator<T> {
   using type = float;
-  HEDDLE_FN static float widen(f16 value) { return to_float(value); }
-  HEDDLE_FN static f16 narrow(float value) { return to_f16(value); }
-};
-template <>
-struct accumulator<bf16> {
-  using type = float;
-  HEDDLE_FN static float widen(bf16 value) { return to_float(value); }
-  HEDDLE_FN static bf16 narrow(float value) { return to_bf16(value); }
+  HEDDLE_FN static float widen(T value) { return to_float(value); }
+  HEDDLE_FN static T narrow(float value) { return from_float<T>(value); }
 };
 
-/// A reduction has `combine(a, b)`, associative but for rounding. Signed integers wrap (they are
-/// combined as unsigned). An average is a sum that is divided when it is complete (`finished`).
+/// Integers are those of the library's kernels: unsigned, whatever the user's are, so that signed
+/// ones wrap.
 struct reduce_sum {
+  /// For an average: what a complete sum is divided by, integers truncating towards zero; 0 for a
+  /// sum.
+  int32_t divisor = 0;
+  bool is_signed = false;  ///< whether the user's integers are
+
   template <class A>
-  HEDDLE_FN static A combine(A a, A b) {
-    if constexpr (standard::is_integral_v<A>) {
-      using U = standard::make_unsigned_t<A>;
-      return static_cast<A>(static_cast<U>(a) + static_cast<U>(b));
-    } else {
-      return a + b;
-    }
+  HEDDLE_FN A combine(A a, A b) const {
+    return static_cast<A>(a + b);
   }
+  template <class A>
+  HEDDLE_FN A finish(A sum) const;
+  HEDDLE_FN bool finishes() const { return divisor != 0; }
 };
 
 struct reduce_prod {
   template <class A>
-  HEDDLE_FN static A combine(A a, A b) {
-    if constexpr (standard::is_integral_v<A>) {
-      using U = standard::make_unsigned_t<A>;
-      return static_cast<A>(static_cast<U>(a) * static_cast<U>(b));
+  HEDDLE_FN A combine(A a, A b) const {
+    if constexpr (sizeof(A) < sizeof(uint32_t)) {
+      return static_cast<A>(uint32_t{a} * uint32_t{b});
     } else {
       return a * b;
     }
   }
 };
 
-/// min and max of floating-point numbers: a NaN in either is the result (as IEEE 754-2019 minimum).
-struct reduce_min {
-  template <class A>
-  HEDDLE_FN static A combine(A a, A b) {
-    if constexpr (standard::is_integral_v<A>) {
-      return b < a ? b : a;
-    } else {
-      return (b < a || b != b) ? b : a;
-    }
-  }
-};
+/// The smallest or the largest. One code for both, and for signed and unsigned integers: bits of
+/// the operands are flipped, which turns each order into that of signed integers, or of
+/// floating-point numbers, upside up or down. Of those a NaN in either is the result (as IEEE
+/// 754-2019 minimum).
+struct reduce_extremum {
+  uint64_t flipped = 0;  ///< in its lower bits, as many as the operands have
 
-struct reduce_max {
-  template <class A>
-  HEDDLE_FN static A combine(A a, A b) {
-    if constexpr (standard::is_integral_v<A>) {
-      return a < b ? b : a;
-    } else {
-      return (a < b || b != b) ? b : a;
-    }
+  /// For operands of so many bytes.
+  HEDDLE_FN static constexpr reduce_extremum of(bool is_max, size_t bytes, bool is_signed,
+                                                bool is_float) {
+    const uint64_t sign = uint64_t{1} << (8 * bytes - 1);
+    if (is_float) return {is_max ? sign : 0};
+    return {(is_max ? ~uint64_t{0} : 0) ^ (is_signed ? 0 : sign)};
   }
+
+  template <class A>
+  HEDDLE_FN A combine(A a, A b) const;
 };
 
 namespace detail {
 
-/// What is done with the combination of all PEs' elements: nothing (0), or it is divided by that
-/// many, for an average; integers truncate towards zero.
-struct finish_for {
-  int divisor;
-};
-
-/// Whether results may have to be divided. Averages have no kernels of their own: sums' do both.
-template <class Op>
-inline constexpr bool may_average = standard::is_same_v<Op, reduce_sum>;
-
 /// An integer's division is long, and is not copied to each place of a CUDA kernel that may divide.
 template <class A>
-HEDDLE_APART HEDDLE_FN A divided_integer(A sum, int divisor) {
-  return sum / static_cast<A>(divisor);
-}
-template <class A>
-HEDDLE_FN A divided(A sum, int divisor) {
-  if constexpr (standard::is_integral_v<A>) return divided_integer(sum, divisor);
-  return sum / static_cast<A>(divisor);
+HEDDLE_APART HEDDLE_FN A divided_integer(A sum, int divisor, bool is_signed) {
+  using wide = standard::conditional_t<sizeof(A) == 8, int64_t, int32_t>;
+  if (is_signed)
+    return static_cast<A>(static_cast<wide>(static_cast<standard::make_signed_t<A>>(sum)) /
+                          static_cast<wide>(divisor));
+  return static_cast<A>(sum / static_cast<standard::make_unsigned_t<wide>>(divisor));
 }
 
 template <class Op, class A>
-HEDDLE_FN A finished(A combined, finish_for finish) {
-  if constexpr (may_average<Op>) {
-    if (finish.divisor) return divided(combined, finish.divisor);
+concept finishing = requires(const Op& op, A a) {
+  op.finish(a);
+};
+
+/// A reduction as one step of a collective applies it.
+template <class Op>
+struct reduce_step {
+  Op op{};
+  bool is_last = true;  ///< what it combines are complete combinations
+
+  template <class A>
+  HEDDLE_FN A combine(A a, A b) const {
+    return op.combine(a, b);
   }
-  return combined;
-}
+  template <class A>
+  HEDDLE_FN A finish(A combined) const {
+    if constexpr (finishing<Op, A>) {
+      if (finishes()) return op.finish(combined);
+    }
+    return combined;
+  }
+  /// Whether `finish` changes anything.
+  HEDDLE_FN bool finishes() const {
+    if constexpr (requires { op.finishes(); }) {
+      return is_last && op.finishes();
+    } else {
+      return finishing<Op, float> && is_last;
+    }
+  }
+  HEDDLE_FN reduce_step when(bool last) const { return {op, is_last && last}; }
+};
 
 }  // namespace detail
+
+template <class A>
+HEDDLE_FN A reduce_sum::finish(A sum) const {
+  if constexpr (standard::is_integral_v<A>) {
+    return detail::divided_integer(sum, divisor, is_signed);
+  } else {
+    return sum / static_cast<A>(divisor);
+  }
+}
+
+template <class A>
+HEDDLE_FN A reduce_extremum::combine(A a, A b) const {
+  if constexpr (standard::is_integral_v<A>) {
+    using ordered = standard::make_signed_t<A>;
+    const auto flip = static_cast<A>(flipped);
+    return static_cast<ordered>(b ^ flip) < static_cast<ordered>(a ^ flip) ? b : a;
+  } else if constexpr (sizeof(A) == sizeof(float)) {
+    const auto flip = static_cast<uint32_t>(flipped);
+    const float a_ordered = detail::as_float(detail::as_bits(a) ^ flip);
+    const float b_ordered = detail::as_float(detail::as_bits(b) ^ flip);
+    return (b_ordered < a_ordered || b != b) ? b : a;
+  } else {
+    const double a_ordered = detail::as_double(detail::as_bits(a) ^ flipped);
+    const double b_ordered = detail::as_double(detail::as_bits(b) ^ flipped);
+    return (b_ordered < a_ordered || b != b) ? b : a;
+  }
+}
 
 }  // namespace heddle

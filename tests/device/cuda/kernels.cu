@@ -29,4 +29,4 @@ int count() {
          (kernel<T, Op, protocol::simple, algorithm::tree>() != nullptr);
 }
 
-int count_kernels() { return count<float, reduce_sum>() + count<bf16, reduce_sum>(); }
+int count_kernels() { return count<float, reduce_sum>() + count<bf16, reduce_sum>() + count<uint32_t, reduce_extremum>(); }

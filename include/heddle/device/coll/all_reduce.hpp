@@ -32,15 +32,14 @@ struct team_topology {
   domains_type domains;
 };
 
-/// An AllReduce as its kernels take it. Every block is one channel and does its part of the
-/// elements.
+/// An AllReduce as its kernels take it, beside its reduction. Every block is one channel and does
+/// its part of the elements.
 struct all_reduce_args {
-  team_ref team;
-  team_topology topology;
-  const void* input;
-  void* output;
-  size_t count;                                    ///< elements
-  int divisor = 0;                                 ///< of the results, for an average; 0: none
+  team_ref team{};
+  team_topology topology{};
+  const void* input = nullptr;
+  void* output = nullptr;
+  size_t count = 0;                                ///< elements
   detail::stores stores = detail::stores::cached;  ///< of two_shot on the host
 };
 

@@ -59,7 +59,7 @@ HEDDLE_FN bool domain_sync(G group, const team_ref& team, const domains_type& do
 template <class T, class Op, group G>
 HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
                                   const channel_scratch& scratch, int barrier, const T* input,
-                                  T* output, size_t n) {
+                                  T* output, size_t n, reduce_step<Op> reduction) {
   const team_ref& team = args.team;
   const domains_type& domains = args.topology.domains;
   constexpr size_t most_for_one_owner = 8192;
@@ -84,21 +84,21 @@ HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
     with.add_source(i == domains.index ? static_cast<const void*>(input + mine.begin)
                                        : in + static_cast<size_t>(i) * slot_bytes);
   with.add_destination(out + mine.begin);
-  reduce_copy<T, Op>(group, with.view(), mine.count, {0});
+  reduce_copy<T, Op>(group, with.view(), mine.count, reduction.when(false));
   group.sync();
 
   if (mine.count * sizeof(T) <= channel_scratch::one_shot_capacity) {
     if (mine.count > 0 && !all_reduce_one_shot_simple<T, Op>(
                               group, team, scratch, rail_pes(domains), out + mine.begin,
-                              out + mine.begin, mine.count, {args.divisor}))
+                              out + mine.begin, mine.count, reduction))
       return false;
   } else {
     const int k = domains.count;
     const ring_place rail{k, domains.mine, domains.pe((domains.mine + k - 1) % k, domains.index),
-                          domains.pe((domains.mine + 1) % k, domains.index), args.divisor};
-    if (!reduce_along_ring<protocol::simple, T, Op>(group, team, rail,
-                                                    scratch.links() + channel_scratch::rail_link,
-                                                    out + mine.begin, out + mine.begin, mine.count))
+                          domains.pe((domains.mine + 1) % k, domains.index)};
+    if (!reduce_along_ring<protocol::simple, T, Op>(
+            group, team, rail, scratch.links() + channel_scratch::rail_link, out + mine.begin,
+            out + mine.begin, mine.count, reduction))
       return false;
   }
 
@@ -117,7 +117,7 @@ HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
 }  // namespace detail
 
 template <class T, class Op, block_group B>
-HEDDLE_FN void all_reduce_hierarchical(B block, const all_reduce_args& args) {
+HEDDLE_FN void all_reduce_hierarchical(B block, const all_reduce_args& args, Op op) {
   const channel_scratch scratch(args.team, block.block_rank(), block.num_blocks());
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
   const auto& domains = args.topology.domains;
@@ -129,7 +129,7 @@ HEDDLE_FN void all_reduce_hierarchical(B block, const all_reduce_args& args) {
   for (size_t at = 0; at < part.count; at += staged) {
     const size_t n = part.count - at < staged ? part.count - at : staged;
     if (!detail::hierarchical_piece<T, Op>(block, args, scratch, barrier, part.input + at,
-                                           part.output + at, n))
+                                           part.output + at, n, detail::reduce_step<Op>{op}))
       return;
   }
 }

@@ -30,7 +30,7 @@ class all_reduce_in_halves : pair_link<T, Op, G> {
   using base::base;
 
   /// False if the team was aborted. `input` and `output` are the same or apart.
-  HEDDLE_FN bool run(const T* input, T* output, size_t count, finish_for finish) {
+  HEDDLE_FN bool run(const T* input, T* output, size_t count, reduce_step<Op> reduction) {
     const segment<T> mine(count, 2, this->is_first_ ? 0 : 1);
     const segment<T> others(count, 2, this->is_first_ ? 1 : 0);
     const size_t chunks = (segment<T>(count, 2, 0).count + capacity - 1) / capacity;
@@ -43,7 +43,7 @@ class all_reduce_in_halves : pair_link<T, Op, G> {
     bool going = true;
     for (size_t chunk = 0; chunk < chunks + lag && going; ++chunk) {
       for (; sent < chunks && sent < chunk + ahead; ++sent) send_input(sent, input, others);
-      if (chunk < chunks) going = combine(chunk, input, output, mine, finish);
+      if (chunk < chunks) going = combine(chunk, input, output, mine, reduction);
       if (going && chunk >= lag) going = take_result(chunk - lag, output, others);
     }
     group_.sync();
@@ -83,11 +83,11 @@ class all_reduce_in_halves : pair_link<T, Op, G> {
   }
 
   HEDDLE_FN bool combine(size_t chunk, const T* input, T* output, const segment<T>& half,
-                         finish_for finish) {
+                         reduce_step<Op> reduction) {
     if (!group_.all(this->wait_for(inputs().tail, first_ + chunk))) return false;
     const size_t at = half.begin + chunk * capacity;
     base::combine(input + at, link_->simple[0] + place_of(chunk), output + at, size_of(half, chunk),
-                  finish);
+                  reduction);
     if (group_.rank() != 0) return true;
     const uint64_t there = load(&results().credit, relaxed);
     byte* to = there == nowhere ? link_->outgoing[0] + place_of(chunk)

@@ -22,7 +22,8 @@ class all_reduce_of_two : pair_link<T, Op, G> {
   using base::base;
 
   /// False if the team was aborted. `input` and `output` are the same or apart.
-  HEDDLE_APART HEDDLE_FN bool run(const T* input, T* output, size_t count, finish_for finish) {
+  HEDDLE_APART HEDDLE_FN bool run(const T* input, T* output, size_t count,
+                                  reduce_step<Op> reduction) {
     const uint64_t first = steps().received;
     const size_t chunks = (count + capacity - 1) / capacity;
     const auto size_of = [=](size_t chunk) {
@@ -34,7 +35,7 @@ class all_reduce_of_two : pair_link<T, Op, G> {
       for (; sent < chunks && sent < chunk + ahead; ++sent)
         send_input(first + sent, input + sent * capacity, size_of(sent));
       going = receive(first + chunk, input + chunk * capacity, output + chunk * capacity,
-                      size_of(chunk), finish);
+                      size_of(chunk), reduction);
     }
     group_.sync();
     if (group_.rank() == 0) {
@@ -54,12 +55,13 @@ class all_reduce_of_two : pair_link<T, Op, G> {
       borrowed_[step % ahead] = this->send(place_of(step), from, n, &steps().tail, step);
   }
 
-  HEDDLE_FN bool receive(uint64_t step, const T* mine, T* output, size_t n, finish_for finish) {
+  HEDDLE_FN bool receive(uint64_t step, const T* mine, T* output, size_t n,
+                         reduce_step<Op> reduction) {
     const bool here = this->wait_for(steps().tail, step);
     // In place, the result overwrites what is sent.
     if (here && group_.rank() == 0) this->take_back(borrowed_[step % ahead]);
     if (!group_.all(here)) return false;
-    this->combine(mine, place_of(step), output, n, finish);
+    this->combine(mine, place_of(step), output, n, reduction);
     return true;
   }
 

@@ -20,7 +20,7 @@ namespace heddle {
 template <class T, class Op, group G>
 HEDDLE_FN bool all_reduce_one_shot_ll(G group, const team_ref& team, const channel_scratch& scratch,
                                       const T* input, T* output, size_t n,
-                                      detail::finish_for finish) {
+                                      detail::reduce_step<Op> reduction) {
   constexpr size_t per_word = 8 / sizeof(T);
   using acc = accumulator<T>;
   const int me = team.my_pe();
@@ -72,11 +72,11 @@ HEDDLE_FN bool all_reduce_one_shot_ll(G group, const team_ref& team, const chann
       T word[per_word];
       memcpy(word, &data, sizeof data);
       for (size_t e = 0; e < per_word; ++e)
-        sum[e] = pe == 0 ? acc::widen(word[e]) : Op::combine(sum[e], acc::widen(word[e]));
+        sum[e] = pe == 0 ? acc::widen(word[e]) : reduction.combine(sum[e], acc::widen(word[e]));
     }
     if (!arrived) break;
     for (size_t e = 0; e < per_word && w * per_word + e < n; ++e)
-      output[w * per_word + e] = acc::narrow(detail::finished<Op>(sum[e], finish));
+      output[w * per_word + e] = acc::narrow(reduction.finish(sum[e]));
   }
   arrived = group.all(arrived);
   if (group.rank() == 0) scratch.state().one_shot_ll = epoch + 1;
@@ -100,7 +100,7 @@ template <class T, class Op, group G, class Members>
 HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& team,
                                           const channel_scratch& scratch, const Members& members,
                                           const T* input, T* output, size_t n,
-                                          detail::finish_for finish) {
+                                          detail::reduce_step<Op> reduction) {
   const int me = team.my_pe();
   group.sync();  // the call before has counted
   const uint64_t epoch = scratch.state().one_shot_simple + 1;
@@ -140,7 +140,7 @@ HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& team,
       with.add_source(i == members.mine ? static_cast<const void*>(input)
                                         : scratch.simple_slot(half, members.pe(i)).data);
     with.add_destination(output);
-    detail::reduce_copy<T, Op>(group, with.view(), n, finish);
+    detail::reduce_copy<T, Op>(group, with.view(), n, reduction);
   }
   group.sync();  // every thread has read the slots
   for (int i = 1 + group.rank(); i < members.n; i += group.size()) {
@@ -155,22 +155,23 @@ HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& team,
 
 /// Any number of elements, one slot's worth after the other.
 template <protocol Protocol, class T, class Op, block_group B>
-HEDDLE_FN void all_reduce_one_shot(B block, const all_reduce_args& args) {
+HEDDLE_FN void all_reduce_one_shot(B block, const all_reduce_args& args, Op op) {
   constexpr size_t capacity = channel_scratch::one_shot_bytes(Protocol) / sizeof(T);
   const channel_scratch scratch(args.team, block.block_rank(), block.num_blocks());
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
-  const detail::finish_for finish{args.divisor};
+  const detail::reduce_step<Op> reduction{op};
   const auto reduce = [&](size_t at, size_t n) {
     const T* input = part.input + at;
     T* output = part.output + at;
     if constexpr (Protocol == protocol::ll) {
-      return all_reduce_one_shot_ll<T, Op>(block, args.team, scratch, input, output, n, finish);
+      return all_reduce_one_shot_ll<T, Op>(block, args.team, scratch, input, output, n, reduction);
     } else if constexpr (Protocol == protocol::ll128) {
-      return all_reduce_one_shot_ll128<T, Op>(block, args.team, scratch, input, output, n, finish);
+      return all_reduce_one_shot_ll128<T, Op>(block, args.team, scratch, input, output, n,
+                                              reduction);
     } else {
       return all_reduce_one_shot_simple<T, Op>(
           block, args.team, scratch, detail::every_pe{args.team.n_pes(), args.team.my_pe()}, input,
-          output, n, finish);
+          output, n, reduction);
     }
   };
   for (size_t at = 0; at < part.count; at += capacity)

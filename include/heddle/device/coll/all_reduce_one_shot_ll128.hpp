@@ -40,14 +40,14 @@ struct one_shot_lines {
 template <class T, class Op, group G>
 HEDDLE_FN bool all_reduce_one_shot_ll128(G group, const team_ref& team,
                                          const channel_scratch& scratch, const T* input, T* output,
-                                         size_t n, detail::finish_for finish) {
+                                         size_t n, detail::reduce_step<Op> reduction) {
   group.sync();  // the call before has counted
   const uint64_t epoch = scratch.state().one_shot_ll128;
   bool arrived = true;
   for (bool sending = true;; sending = false) {
     const detail::one_shot_lines ends{team, scratch, epoch, sending};
     arrived = detail::move_lines<T, Op>(group, team, ends, input, sending ? nullptr : output, n,
-                                        {sending ? 0 : finish.divisor}, operation::all_reduce);
+                                        reduction.when(!sending), operation::all_reduce);
     if (!sending) break;
   }
   arrived = group.all(arrived);

@@ -30,7 +30,6 @@ struct ring_place {
   int position;  ///< of this PE
   int previous;  ///< PEs of the team
   int next;
-  int divisor;  ///< of the results, for an average; 0: none
 };
 
 /// Bytes up to which two processors combine all in one hop, and beyond which in halves.
@@ -39,17 +38,18 @@ inline constexpr size_t most_in_one_hop = 1 << 18;
 /// False if the team was aborted. `input` and `output` are the same or apart.
 template <protocol Protocol, class T, class Op, group G>
 HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team, const ring_place& place,
-                                 link_memory* link, const T* input, T* output, size_t count) {
+                                 link_memory* link, const T* input, T* output, size_t count,
+                                 reduce_step<Op> reduction) {
   using links_type = link_set<Protocol, T, Op, G>;
   if (Protocol == protocol::simple && place.n == 2 && team.is_remote(place.next)) {
     // A GPU combines faster than any network brings; a processor does not.
     if constexpr (!HEDDLE_ON_CUDA) {
       if (count * sizeof(T) > most_in_one_hop)
         return all_reduce_in_halves<T, Op, G>(group, team, link, place.next, place.position == 0)
-            .run(input, output, count, finish_for{place.divisor});
+            .run(input, output, count, reduction);
     }
     return all_reduce_of_two<T, Op, G>(group, team, link, place.next, place.position == 0)
-        .run(input, output, count, finish_for{place.divisor});
+        .run(input, output, count, reduction);
   }
   const int n_pes = place.n;
   const int position = place.position;
@@ -66,7 +66,7 @@ HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team, const ring_place
       const auto c = chunk(index);
       return ring.exchange(receive, send, has_input ? input + at + c.begin : nullptr,
                            has_output ? output + at + c.begin : nullptr, c.count,
-                           finish_for{finish ? place.divisor : 0});
+                           reduction.when(finish));
     };
     if (n_pes == 1) {
       if (!move(0, false, true, true, false, true)) return false;
@@ -88,7 +88,7 @@ HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team, const ring_place
 }  // namespace detail
 
 template <protocol Protocol, class T, class Op, block_group B>
-HEDDLE_FN void all_reduce_ring(B block, const all_reduce_args& args) {
+HEDDLE_FN void all_reduce_ring(B block, const all_reduce_args& args, Op op) {
   link_memory* link = channel_scratch(args.team, block.block_rank(), block.num_blocks()).links();
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
   const auto& topology = args.topology;
@@ -97,9 +97,8 @@ HEDDLE_FN void all_reduce_ring(B block, const all_reduce_args& args) {
   block.sync();  // the call before has saved its steps
   (void)detail::reduce_along_ring<Protocol, T, Op>(
       block, args.team,
-      detail::ring_place{n_pes, topology.ring_position, topology.ring_previous, topology.ring_next,
-                         args.divisor},
-      link, part.input, part.output, part.count);
+      detail::ring_place{n_pes, topology.ring_position, topology.ring_previous, topology.ring_next},
+      link, part.input, part.output, part.count, detail::reduce_step<Op>{op});
 }
 
 }  // namespace heddle

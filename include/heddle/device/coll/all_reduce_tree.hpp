@@ -32,11 +32,11 @@ class tree_half {
   using links_type = link_set<Protocol, T, Op, B>;
 
   HEDDLE_FN tree_half(B block, const all_reduce_args& args, link_memory* links, int index,
-                      const T* input, T* output, size_t n)
+                      const T* input, T* output, size_t n, Op op)
       : up_(block, args.team),
         down_(block, args.team),
         root_(args.topology.trees[index].parent < 0),
-        divisor_(args.divisor),
+        reduction_{op},
         input_(input),
         output_(output),
         n_(n) {
@@ -57,12 +57,12 @@ class tree_half {
   HEDDLE_FN bool up(size_t chunk) {
     const size_t at = chunk * links_type::capacity;
     return up_.exchange(true, true, input_ + at, root_ ? output_ + at : nullptr, size_of(at),
-                        {root_ ? divisor_ : 0});
+                        reduction_.when(root_));
   }
   HEDDLE_FN bool down(size_t chunk) {
     const size_t at = chunk * links_type::capacity;
     return down_.exchange(true, true, root_ ? output_ + at : nullptr,
-                          root_ ? nullptr : output_ + at, size_of(at), {0});
+                          root_ ? nullptr : output_ + at, size_of(at), reduction_.when(false));
   }
   HEDDLE_FN void save() {
     up_.save();
@@ -77,7 +77,7 @@ class tree_half {
   links_type up_;
   links_type down_;
   bool root_;
-  int divisor_;
+  reduce_step<Op> reduction_;
   const T* input_;
   T* output_;
   size_t n_;
@@ -86,7 +86,7 @@ class tree_half {
 }  // namespace detail
 
 template <protocol Protocol, class T, class Op, block_group B>
-HEDDLE_FN void all_reduce_tree(B block, const all_reduce_args& args) {
+HEDDLE_FN void all_reduce_tree(B block, const all_reduce_args& args, Op op) {
   constexpr size_t ahead = 3;
   static_assert(ahead < link_memory::slots);
   link_memory* links = channel_scratch(args.team, block.block_rank(), block.num_blocks()).links();
@@ -95,9 +95,10 @@ HEDDLE_FN void all_reduce_tree(B block, const all_reduce_args& args) {
 
   block.sync();  // the call before has saved its steps
   detail::tree_half<Protocol, T, Op, B> left(block, args, links, 0, part.input, part.output,
-                                             first.count);
+                                             first.count, op);
   detail::tree_half<Protocol, T, Op, B> right(block, args, links, 1, part.input + first.count,
-                                              part.output + first.count, part.count - first.count);
+                                              part.output + first.count, part.count - first.count,
+                                              op);
   const size_t chunks = left.chunks() > right.chunks() ? left.chunks() : right.chunks();
   for (size_t c = 0; c < chunks + ahead; ++c) {
     if (c < left.chunks() && !left.up(c)) return;

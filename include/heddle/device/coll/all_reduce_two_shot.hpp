@@ -83,7 +83,7 @@ HEDDLE_FN two_shot_way two_shot_enter(G group, const team_ref& team, const chann
 /// addresses before the lines.
 template <class T, class Op, group G, class Buffers>
 HEDDLE_FN void two_shot_in_place(G group, const team_ref& team, const channel_scratch& scratch,
-                                 const segment<T>& mine, finish_for finish, stores how,
+                                 const segment<T>& mine, reduce_step<Op> reduction, stores how,
                                  Buffers buffers) {
   const int me = team.my_pe();
   const int n_pes = team.n_pes();
@@ -99,7 +99,7 @@ HEDDLE_FN void two_shot_in_place(G group, const team_ref& team, const channel_sc
   }
   for (int pe = group.rank(); pe < n_pes; pe += group.size())
     if (pe != me) take_back(&scratch.arrival_of(pe).taken);
-  reduce_copy<T, Op>(group, with.view(), mine.count, finish, how);
+  reduce_copy<T, Op>(group, with.view(), mine.count, reduction, how);
 }
 
 /// The same by multicast, for buffers at the same offsets: an NVLink switch combines, and writes to
@@ -107,16 +107,16 @@ HEDDLE_FN void two_shot_in_place(G group, const team_ref& team, const channel_sc
 template <class T, class Op, group G>
 HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team, const channel_scratch& scratch,
                                      const T* input, T* output, const segment<T>& mine,
-                                     finish_for finish, const two_shot_buffers& offsets) {
+                                     reduce_step<Op> reduction, const two_shot_buffers& offsets) {
   using access = multimem<T, Op>;
   constexpr int batch = HEDDLE_HAS_MULTIMEM ? 4 : 1;
   const size_t units = mine.count / access::elements;
   const auto threads = static_cast<size_t>(group.size());
   const T* from = input + mine.begin;
   T* to = output + mine.begin;
-  const auto finished = [&](typename access::unit value) {
+  const auto completed = [&](typename access::unit value) {
     for (int e = 0; e < access::elements; ++e)
-      value.element[e] = finish_stored<T, Op>(value.element[e], finish);
+      value.element[e] = finish_stored<T, Op>(value.element[e], reduction);
     return value;
   };
 
@@ -125,19 +125,20 @@ HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team, const channe
   for (; i + (batch - 1) * threads < units; i += batch * threads) {
     typename access::unit value[batch];
     for (int b = 0; b < batch; ++b)
-      value[b] = access::load_reduce(team, from + (i + b * threads) * access::elements);
+      value[b] =
+          access::load_reduce(reduction.op, team, from + (i + b * threads) * access::elements);
     for (int b = 0; b < batch; ++b)
-      access::store(team, to + (i + b * threads) * access::elements, finished(value[b]));
+      access::store(team, to + (i + b * threads) * access::elements, completed(value[b]));
   }
   for (; i < units; i += threads)
     access::store(team, to + i * access::elements,
-                  finished(access::load_reduce(team, from + i * access::elements)));
+                  completed(access::load_reduce(reduction.op, team, from + i * access::elements)));
   fence_multicast();
 
   segment<T> rest = mine;
   rest.begin += units * access::elements;
   rest.count -= units * access::elements;
-  two_shot_in_place<T, Op>(group, team, scratch, rest, finish, stores::cached,
+  two_shot_in_place<T, Op>(group, team, scratch, rest, reduction, stores::cached,
                            [&](int) { return offsets; });
 }
 
@@ -150,7 +151,7 @@ inline constexpr bool two_shot_has_network = !HEDDLE_ON_CUDA;
 template <class T, class Op, group G>
 HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scratch& scratch,
                                int barrier, const T* input, T* output, size_t n,
-                               finish_for finish) {
+                               reduce_step<Op> reduction) {
   const int me = team.my_pe();
   const int n_pes = team.n_pes();
   const segment<T> mine(n, n_pes, me);
@@ -185,7 +186,7 @@ HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scra
   }
   // The network takes the result from here: `output` is the user's again on return.
   if (has_remote) with.add_destination(out + mine.begin);
-  reduce_copy<T, Op>(group, with.view(), mine.count, finish);
+  reduce_copy<T, Op>(group, with.view(), mine.count, reduction);
   for (int i = 1; two_shot_has_network && has_remote && i < n_pes; ++i) {
     const int pe = (me + i) % n_pes;
     if (team.is_remote(pe)) team.put_nbi(group, out + mine.begin, out + mine.begin, mine.count, pe);
@@ -201,9 +202,9 @@ HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scra
 
 template <class T, class Op, bool Multicast>
 HEDDLE_FN bool goes_by_multicast(const team_ref& team, const two_shot_buffers& offsets,
-                                 size_t bytes, finish_for finish) {
+                                 size_t bytes, reduce_step<Op> reduction) {
   if (!Multicast || !multimem<T, Op>::supported) return false;
-  if (finish.divisor && !multimem<T, Op>::averages) return false;
+  if (reduction.finishes() && !multimem<T, Op>::averages) return false;
   const uint64_t last = offsets.input > offsets.output ? offsets.input : offsets.output;
   const bool reached = !HEDDLE_HAS_MULTIMEM || last + bytes <= team.multicast_bytes();
   return reached && (offsets.input | offsets.output) % 16 == 0;
@@ -214,7 +215,7 @@ HEDDLE_FN bool goes_by_multicast(const team_ref& team, const two_shot_buffers& o
 /// With `Multicast` an NVLink switch does the combining where it can: for symmetric buffers at the
 /// same offsets, aligned to 16 bytes. Its order is its own, and not the same on every run.
 template <class T, class Op, bool Multicast = false, block_group B>
-HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args) {
+HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args, Op op) {
   const team_ref& team = args.team;
   const channel_scratch scratch(team, block.block_rank(), block.num_blocks());
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
@@ -224,7 +225,7 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args) {
   block.sync();  // the call before has counted
   const uint64_t epoch = scratch.state().two_shot + 1;
   const size_t bytes = part.count * sizeof(T);
-  const detail::finish_for finish{args.divisor};
+  const detail::reduce_step<Op> reduction{op};
   const detail::two_shot_buffers mine = {team.symmetric_offset(part.input, bytes),
                                          team.symmetric_offset(part.output, bytes)};
   const detail::segment<T> my_segment(part.count, team.n_pes(), team.my_pe());
@@ -235,16 +236,16 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args) {
 
   if (way != detail::two_shot_way::staged) {
     if (way == detail::two_shot_way::same_offsets &&
-        detail::goes_by_multicast<T, Op, Multicast>(team, mine, bytes, finish)) {
+        detail::goes_by_multicast<T, Op, Multicast>(team, mine, bytes, reduction)) {
       if constexpr (Multicast && detail::multimem<T, Op>::supported)
         detail::two_shot_by_multicast<T, Op>(block, team, scratch, part.input, part.output,
-                                             my_segment, finish, mine);
+                                             my_segment, reduction, mine);
     } else if (way == detail::two_shot_way::same_offsets) {
-      detail::two_shot_in_place<T, Op>(block, team, scratch, my_segment, finish, args.stores,
+      detail::two_shot_in_place<T, Op>(block, team, scratch, my_segment, reduction, args.stores,
                                        [&](int) { return mine; });
     } else {
       detail::two_shot_in_place<T, Op>(
-          block, team, scratch, my_segment, finish, args.stores,
+          block, team, scratch, my_segment, reduction, args.stores,
           [&](int pe) { return pe == team.my_pe() ? mine : detail::buffers_of(scratch, pe); });
     }
     (void)team.sync(block, barrier);
@@ -256,7 +257,7 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args) {
   for (size_t at = 0; at < part.count; at += staged) {
     const size_t n = part.count - at < staged ? part.count - at : staged;
     if (!detail::two_shot_staged<T, Op>(block, team, scratch, barrier, part.input + at,
-                                        part.output + at, n, finish))
+                                        part.output + at, n, reduction))
       return;
     block.sync();  // the results are out before the next piece is pushed
   }

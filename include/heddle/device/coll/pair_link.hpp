@@ -43,12 +43,12 @@ class pair_link {
   }
   /// In the order of the positions, so that both have the same bits.
   HEDDLE_FN void combine(const T* mine, const void* theirs, T* output, size_t n,
-                         finish_for finish) const {
+                         reduce_step<Op> reduction) const {
     operand_list<T, 2> with;
     with.add_source(is_first_ ? static_cast<const void*>(mine) : theirs);
     with.add_source(is_first_ ? theirs : static_cast<const void*>(mine));
     with.add_destination(output);
-    reduce_copy<T, Op>(group_, with.view(), n, finish);
+    reduce_copy<T, Op>(group_, with.view(), n, reduction);
     group_.sync();
   }
 

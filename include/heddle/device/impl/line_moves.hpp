@@ -107,7 +107,7 @@ HEDDLE_FN bool wait_for_lines(const team_ref& team, const line_end& from, size_t
 /// the threads that have met the team's end; nothing is known then about what was written.
 template <class T, class Op, group G, class Ends>
 HEDDLE_FN bool move_lines(G group, const team_ref& team, const Ends& ends, const T* input,
-                          T* output, size_t n, finish_for finish, operation op) {
+                          T* output, size_t n, reduce_step<Op> reduction, operation op) {
   using acc = accumulator<T>;
   constexpr int at_once = HEDDLE_ON_CUDA ? Ends::lines : 1;
   constexpr int under_way = HEDDLE_ON_CUDA ? Ends::sources : 1;
@@ -161,7 +161,7 @@ HEDDLE_FN bool move_lines(G group, const team_ref& team, const Ends& ends, const
             for (int e = 0; e < unit::count; ++e)
               sum[l][w][e] = begin + s == 0
                                  ? acc::widen(value.element[e])
-                                 : Op::combine(sum[l][w][e], acc::widen(value.element[e]));
+                                 : reduction.combine(sum[l][w][e], acc::widen(value.element[e]));
           }
       }
     }
@@ -171,7 +171,7 @@ HEDDLE_FN bool move_lines(G group, const team_ref& team, const Ends& ends, const
       for (int w = 0; w < words; ++w) {
         unit value;
         for (int e = 0; e < unit::count; ++e)
-          value.element[e] = acc::narrow(finished<Op>(sum[l][w][e], finish));
+          value.element[e] = acc::narrow(reduction.finish(sum[l][w][e]));
         memcpy(&result[l][w], &value, sizeof value);
       }
       if (output) write_elements(threads, output + line(l) * per_line, size(l), result[l]);

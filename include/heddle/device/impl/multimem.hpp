@@ -23,9 +23,11 @@ namespace heddle::detail {
 template <class T, class Op>
 struct multimem {
   static constexpr bool is_sum = standard::is_same_v<Op, reduce_sum>;
-  static constexpr bool is_extremum =
-      standard::is_same_v<Op, reduce_min> || standard::is_same_v<Op, reduce_max>;
-  static constexpr bool supported = is_sum || (is_extremum && standard::is_integral_v<T>);
+  static constexpr bool is_extremum = standard::is_same_v<Op, reduce_extremum>;
+  static constexpr bool supported = sizeof(T) > 1 &&
+                                    (standard::is_integral_v<T>
+                                         ? sizeof(T) >= 4 && (is_sum || is_extremum)
+                                         : is_sum);
   /// A switch narrows the sum of 16-bit elements, so that it may be infinite before it is divided.
   static constexpr bool averages = sizeof(T) > 2;
   /// Elements of one access: 16 bytes of floats and halves, else one.
@@ -36,7 +38,7 @@ struct multimem {
   };
 
   /// `here` is this PE's copy, in the symmetric heap, aligned to a unit.
-  HEDDLE_FN static unit load_reduce(const team_ref& team, const T* here) {
+  HEDDLE_FN static unit load_reduce(const Op& op, const team_ref& team, const T* here) {
     static_assert(supported);
 #if HEDDLE_HAS_MULTIMEM
     const T* all = team.multicast(here);
@@ -58,7 +60,7 @@ struct multimem {
     } else if constexpr (sizeof(T) == 2) {
       return load_reduce_halves(all);
     } else {
-      return load_reduce_integer(all);
+      return load_reduce_integer(op, all);
     }
 #else
     using acc = accumulator<T>;
@@ -66,7 +68,7 @@ struct multimem {
     for (int e = 0; e < elements; ++e) {
       auto combined = acc::widen(team.ptr(here, 0)[e]);
       for (int pe = 1; pe < team.n_pes(); ++pe)
-        combined = Op::combine(combined, acc::widen(team.ptr(here, pe)[e]));
+        combined = op.combine(combined, acc::widen(team.ptr(here, pe)[e]));
       result.element[e] = acc::narrow(combined);
     }
     return result;
@@ -122,17 +124,25 @@ struct multimem {
                : constraint(result.element[0])                           \
                : "l"(all)                                                \
                : "memory")
-  HEDDLE_FN static unit load_reduce_integer(const T* all) {
-    constexpr bool is_min = standard::is_same_v<Op, reduce_min>;
+  HEDDLE_FN static unit load_reduce_integer(const Op& op, const T* all) {
     unit result;
-    if constexpr (sizeof(T) == 4) {
-      if constexpr (is_sum) HEDDLE_LOAD_REDUCE("add.u32", "=r");
-      if constexpr (is_min) HEDDLE_LOAD_REDUCE("min.s32", "=r");
-      if constexpr (!is_sum && !is_min) HEDDLE_LOAD_REDUCE("max.s32", "=r");
+    if constexpr (is_sum) {
+      if constexpr (sizeof(T) == 4) HEDDLE_LOAD_REDUCE("add.u32", "=r");
+      if constexpr (sizeof(T) == 8) HEDDLE_LOAD_REDUCE("add.u64", "=l");
     } else {
-      if constexpr (is_sum) HEDDLE_LOAD_REDUCE("add.u64", "=l");
-      if constexpr (is_min) HEDDLE_LOAD_REDUCE("min.s64", "=l");
-      if constexpr (!is_sum && !is_min) HEDDLE_LOAD_REDUCE("max.s64", "=l");
+      const bool is_max = (op.flipped & 1) != 0;
+      const bool is_signed = is_max == (static_cast<T>(op.flipped) >> (8 * sizeof(T) - 1) != 0);
+      if constexpr (sizeof(T) == 4) {
+        if (is_signed && !is_max) HEDDLE_LOAD_REDUCE("min.s32", "=r");
+        if (is_signed && is_max) HEDDLE_LOAD_REDUCE("max.s32", "=r");
+        if (!is_signed && !is_max) HEDDLE_LOAD_REDUCE("min.u32", "=r");
+        if (!is_signed && is_max) HEDDLE_LOAD_REDUCE("max.u32", "=r");
+      } else {
+        if (is_signed && !is_max) HEDDLE_LOAD_REDUCE("min.s64", "=l");
+        if (is_signed && is_max) HEDDLE_LOAD_REDUCE("max.s64", "=l");
+        if (!is_signed && !is_max) HEDDLE_LOAD_REDUCE("min.u64", "=l");
+        if (!is_signed && is_max) HEDDLE_LOAD_REDUCE("max.u64", "=l");
+      }
     }
     return result;
   }

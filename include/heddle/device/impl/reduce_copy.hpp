@@ -50,18 +50,15 @@ class operand_list {
 enum class stores { cached, streaming };
 
 template <class T, class Op>
-HEDDLE_FN T combine_stored(T a, T b) {
+HEDDLE_FN T combine_stored(T a, T b, reduce_step<Op> reduction) {
   using acc = accumulator<T>;
-  return acc::narrow(Op::combine(acc::widen(a), acc::widen(b)));
+  return acc::narrow(reduction.combine(acc::widen(a), acc::widen(b)));
 }
 
 template <class T, class Op>
-HEDDLE_FN T finish_stored(T a, finish_for finish) {
-  if constexpr (may_average<Op>) {
-    using acc = accumulator<T>;
-    if (finish.divisor) return acc::narrow(divided(acc::widen(a), finish.divisor));
-  }
-  return a;
+HEDDLE_FN T finish_stored(T a, reduce_step<Op> reduction) {
+  using acc = accumulator<T>;
+  return reduction.finishes() ? acc::narrow(reduction.finish(acc::widen(a))) : a;
 }
 
 #if HEDDLE_ON_CUDA
@@ -72,7 +69,7 @@ HEDDLE_FN T finish_stored(T a, finish_for finish) {
 /// registers; 0 is any number, one source after the other.
 template <class T, class Op, int Elements, int Sources, int Batch>
 HEDDLE_FN void reduce_units(const operands<T>& with, const T* const* sources, size_t at,
-                            size_t apart, finish_for finish) {
+                            size_t apart, reduce_step<Op> reduction) {
   using acc = accumulator<T>;
   struct alignas(Elements * sizeof(T)) unit {
     T element[Elements];
@@ -85,7 +82,7 @@ HEDDLE_FN void reduce_units(const operands<T>& with, const T* const* sources, si
 #pragma unroll
     for (int e = 0; e < Elements; ++e)
       sum[b][e] = first ? acc::widen(value.element[e])
-                        : Op::combine(sum[b][e], acc::widen(value.element[e]));
+                        : reduction.combine(sum[b][e], acc::widen(value.element[e]));
   };
   if constexpr (Sources > 0) {
     unit loaded[Sources][Batch];
@@ -107,7 +104,7 @@ HEDDLE_FN void reduce_units(const operands<T>& with, const T* const* sources, si
   for (int b = 0; b < Batch; ++b)
 #pragma unroll
     for (int e = 0; e < Elements; ++e)
-      result[b].element[e] = acc::narrow(finished<Op>(sum[b][e], finish));
+      result[b].element[e] = acc::narrow(reduction.finish(sum[b][e]));
   for (int d = 0; d < with.n_destinations; ++d) {
     T* to = with.destinations[d] + at;
 #pragma unroll
@@ -119,7 +116,7 @@ HEDDLE_FN void reduce_units(const operands<T>& with, const T* const* sources, si
 /// [0, n) in units of `Elements`, by all threads of the group.
 template <class T, class Op, int Elements, int Sources, int Batch, group G>
 HEDDLE_FN void reduce_part(G group, const operands<T>& with, size_t begin, size_t units,
-                           finish_for finish) {
+                           reduce_step<Op> reduction) {
   const T* sources[Sources > 0 ? Sources : 1];
 #pragma unroll
   for (int s = 0; s < Sources; ++s) sources[s] = with.sources[s];
@@ -128,15 +125,16 @@ HEDDLE_FN void reduce_part(G group, const operands<T>& with, size_t begin, size_
   size_t i = static_cast<size_t>(group.rank());
   for (; i + (Batch - 1) * threads < units; i += Batch * threads)
     reduce_units<T, Op, Elements, Sources, Batch>(with, sources, begin + i * Elements, apart,
-                                                  finish);
+                                                  reduction);
   for (; i < units; i += threads)
-    reduce_units<T, Op, Elements, Sources, 1>(with, sources, begin + i * Elements, apart, finish);
+    reduce_units<T, Op, Elements, Sources, 1>(with, sources, begin + i * Elements, apart,
+                                              reduction);
 }
 
 /// A function of its own: a kernel calls it from several places.
 template <class T, class Op, group G>
 __noinline__ HEDDLE_FN void reduce_copy(G group, const operands<T>& with, size_t n,
-                                        finish_for finish, stores = stores::cached) {
+                                        reduce_step<Op> reduction, stores = stores::cached) {
   constexpr int vector = 16 / sizeof(T);
   uintptr_t misaligned = 0;
   for (int s = 0; s < with.n_sources; ++s)
@@ -148,28 +146,28 @@ __noinline__ HEDDLE_FN void reduce_copy(G group, const operands<T>& with, size_t
   constexpr int widening = sizeof(typename accumulator<T>::type) / sizeof(T);
   switch (with.n_sources) {
     case 2:
-      reduce_part<T, Op, vector, 2, 4 / widening>(group, with, 0, vectors, finish);
+      reduce_part<T, Op, vector, 2, 4 / widening>(group, with, 0, vectors, reduction);
       break;
     case 4:
-      reduce_part<T, Op, vector, 4, 2 / widening>(group, with, 0, vectors, finish);
+      reduce_part<T, Op, vector, 4, 2 / widening>(group, with, 0, vectors, reduction);
       break;
     case 8:
-      reduce_part<T, Op, vector, 8, 1>(group, with, 0, vectors, finish);
+      reduce_part<T, Op, vector, 8, 1>(group, with, 0, vectors, reduction);
       break;
     default:
-      reduce_part<T, Op, vector, 0, 2 / widening>(group, with, 0, vectors, finish);
+      reduce_part<T, Op, vector, 0, 2 / widening>(group, with, 0, vectors, reduction);
       break;
   }
-  reduce_part<T, Op, 1, 0, 1>(group, with, vectors * vector, n - vectors * vector, finish);
+  reduce_part<T, Op, 1, 0, 1>(group, with, vectors * vector, n - vectors * vector, reduction);
 }
 
 #else
 
 template <class Op, class A>
-[[gnu::always_inline]] inline void divide(A* sum, size_t n, finish_for finish) {
-  if constexpr (may_average<Op>) {
-    if (finish.divisor)
-      for (size_t i = 0; i < n; ++i) sum[i] = divided(sum[i], finish.divisor);
+[[gnu::always_inline]] inline void finish_all(A* sum, size_t n, reduce_step<Op> reduction) {
+  if constexpr (finishing<Op, A>) {
+    if (reduction.finishes())
+      for (size_t i = 0; i < n; ++i) sum[i] = reduction.op.finish(sum[i]);
   }
 }
 
@@ -177,13 +175,13 @@ template <class Op, class A>
 /// registers.
 template <class T, class Op>
 [[gnu::always_inline]] inline void reduce_pair(const T* a, const T* b, T* d0, T* d1, size_t n,
-                                               finish_for finish) {
+                                               reduce_step<Op> reduction) {
   using acc = accumulator<T>;
-  auto loop = [&](auto divides, auto second) __attribute__((always_inline)) {
+  auto loop = [&](auto finishes, auto second) __attribute__((always_inline)) {
 #pragma GCC ivdep
     for (size_t i = 0; i < n; ++i) {
-      auto sum = Op::combine(acc::widen(a[i]), acc::widen(b[i]));
-      if constexpr (decltype(divides)::value) sum = divided(sum, finish.divisor);
+      auto sum = reduction.combine(acc::widen(a[i]), acc::widen(b[i]));
+      if constexpr (decltype(finishes)::value) sum = reduction.op.finish(sum);
       const T result = acc::narrow(sum);
       d0[i] = result;
       if constexpr (decltype(second)::value) d1[i] = result;
@@ -191,8 +189,8 @@ template <class T, class Op>
   };
   using yes = std::true_type;
   using no = std::false_type;
-  if constexpr (may_average<Op>) {
-    if (finish.divisor) return d1 ? loop(yes{}, yes{}) : loop(yes{}, no{});
+  if constexpr (finishing<Op, typename acc::type>) {
+    if (reduction.finishes()) return d1 ? loop(yes{}, yes{}) : loop(yes{}, no{});
   }
   d1 ? loop(no{}, yes{}) : loop(no{}, no{});
 }
@@ -209,18 +207,18 @@ template <class T, class Op>
 inline constexpr bool combines_lines = std::is_same_v<typename accumulator<T>::type, T> &&
                                        (std::is_same_v<Op, reduce_sum> ||
                                         std::is_same_v<Op, reduce_prod> ||
-                                        std::is_same_v<Op, reduce_min> ||
-                                        std::is_same_v<Op, reduce_max>);
+                                        std::is_same_v<Op, reduce_extremum>);
 
 /// A vector register that every x86-64 has; what is written over it compiles to wider ones where
 /// that pays.
 template <class T>
 struct streaming_vector {
   typedef T type __attribute__((vector_size(16)));
-  // Signed integers wrap: they are added and multiplied as unsigned.
-  using wrapping_element = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
-                                                       std::type_identity<T>>::type;
-  typedef wrapping_element wrapping __attribute__((vector_size(16)));
+  /// What minima and maxima are found by: see reduce_extremum.
+  using ordered_element = std::conditional_t<
+      std::is_integral_v<T>, std::make_signed<T>,
+      std::type_identity<std::conditional_t<sizeof(T) == 8, int64_t, int32_t>>>::type;
+  typedef ordered_element ordered __attribute__((vector_size(16)));
 
   [[gnu::always_inline]] static type load(const T* from) {
     return (type)_mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
@@ -228,19 +226,27 @@ struct streaming_vector {
   [[gnu::always_inline]] static void stream(T* to, type value) {
     _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)value);
   }
-  template <class Op>
-  [[gnu::always_inline]] static type combine(type a, type b) {
-    if constexpr (std::is_same_v<Op, reduce_sum>) return (type)((wrapping)a + (wrapping)b);
-    if constexpr (std::is_same_v<Op, reduce_prod>) return (type)((wrapping)a * (wrapping)b);
-    if constexpr (std::is_same_v<Op, reduce_min>) return ((b < a) | (b != b)) ? b : a;
-    if constexpr (std::is_same_v<Op, reduce_max>) return ((a < b) | (b != b)) ? b : a;
+  [[gnu::always_inline]] static type combine(const reduce_sum&, type a, type b) { return a + b; }
+  [[gnu::always_inline]] static type combine(const reduce_prod&, type a, type b) { return a * b; }
+  [[gnu::always_inline]] static type combine(const reduce_extremum& op, type a, type b) {
+    const ordered flip = ordered{} + static_cast<ordered_element>(op.flipped);
+    const ordered a_ordered = (ordered)a ^ flip;
+    const ordered b_ordered = (ordered)b ^ flip;
+    if constexpr (std::is_integral_v<T>) return b_ordered < a_ordered ? b : a;
+    return (((type)b_ordered < (type)a_ordered) | (b != b)) ? b : a;
   }
   template <class Op>
-  [[gnu::always_inline]] static type finish(type a, finish_for finish) {
-    if constexpr (may_average<Op>) {
-      if (finish.divisor) return a / static_cast<T>(finish.divisor);
+  [[gnu::always_inline]] static type finish(type sum, reduce_step<Op> reduction) {
+    if constexpr (std::is_same_v<Op, reduce_sum>) {
+      if (reduction.finishes()) {
+        if constexpr (std::is_integral_v<T>) {
+          if (reduction.op.is_signed)
+            return (type)((ordered)sum / static_cast<ordered_element>(reduction.op.divisor));
+        }
+        return sum / static_cast<T>(reduction.op.divisor);
+      }
     }
-    return a;
+    return sum;
   }
 };
 
@@ -249,7 +255,7 @@ struct streaming_vector {
 /// number.
 template <class T, class Op, int Sources, int Destinations>
 [[gnu::always_inline]] inline void reduce_lines(const operands<T>& with, size_t begin, size_t end,
-                                                finish_for finish) {
+                                                reduce_step<Op> reduction) {
   using vector = streaming_vector<T>;
   constexpr size_t width = 16 / sizeof(T);
   constexpr size_t line = cache_line / sizeof(T);
@@ -266,8 +272,8 @@ template <class T, class Op, int Sources, int Destinations>
     for (size_t v = 0; v < line / width; ++v) {
       sum[v] = vector::load(from[0] + at + v * width);
       for (int s = 1; s < n_sources; ++s)
-        sum[v] = vector::template combine<Op>(sum[v], vector::load(from[s] + at + v * width));
-      sum[v] = vector::template finish<Op>(sum[v], finish);
+        sum[v] = vector::combine(reduction.op, sum[v], vector::load(from[s] + at + v * width));
+      sum[v] = vector::template finish<Op>(sum[v], reduction);
     }
     for (int d = 0; d < n_destinations; ++d)
       for (size_t v = 0; v < line / width; ++v) vector::stream(to[d] + at + v * width, sum[v]);
@@ -279,7 +285,7 @@ template <class T, class Op, int Sources, int Destinations>
 /// [begin, end), whole blocks, with streaming stores. The destinations begin a line at `begin`.
 template <class T, class Op>
 [[gnu::always_inline]] inline void reduce_blocks(const operands<T>& with, size_t begin, size_t end,
-                                                 finish_for finish) {
+                                                 reduce_step<Op> reduction) {
   using acc = accumulator<T>;
   constexpr size_t block = streaming_block<T>;
   constexpr size_t line = cache_line / sizeof(T);
@@ -292,13 +298,13 @@ template <class T, class Op>
       for (size_t i = 0; i < block; ++i) sum[i] = acc::widen(first[i]);
     } else {
       for (size_t i = 0; i < block; ++i)
-        sum[i] = Op::combine(acc::widen(first[i]), acc::widen(second[i]));
+        sum[i] = reduction.combine(acc::widen(first[i]), acc::widen(second[i]));
     }
     for (int s = 2; s < with.n_sources; ++s) {
       const T* source = with.sources[s] + at;
-      for (size_t i = 0; i < block; ++i) sum[i] = Op::combine(sum[i], acc::widen(source[i]));
+      for (size_t i = 0; i < block; ++i) sum[i] = reduction.combine(sum[i], acc::widen(source[i]));
     }
-    divide<Op>(sum, block, finish);
+    finish_all<Op>(sum, block, reduction);
     for (size_t i = 0; i < block; ++i) result[i] = acc::narrow(sum[i]);
     for (size_t i = 0; i < block; i += line)
       for (int d = 0; d < with.n_destinations; ++d)
@@ -325,7 +331,7 @@ size_t first_line(const operands<T>& with, size_t begin, size_t none) {
 /// cache.
 template <class T, class Op>
 [[gnu::always_inline]] inline void reduce_tiles(const operands<T>& with, size_t begin, size_t end,
-                                                finish_for finish) {
+                                                reduce_step<Op> reduction) {
   using acc = accumulator<T>;
   constexpr size_t tile = 1024;
   typename acc::type sum[tile];
@@ -335,9 +341,9 @@ template <class T, class Op>
     for (size_t i = 0; i < n; ++i) sum[i] = acc::widen(with.sources[0][at + i]);
     for (int s = 1; s < with.n_sources; ++s) {
       const T* source = with.sources[s] + at;
-      for (size_t i = 0; i < n; ++i) sum[i] = Op::combine(sum[i], acc::widen(source[i]));
+      for (size_t i = 0; i < n; ++i) sum[i] = reduction.combine(sum[i], acc::widen(source[i]));
     }
-    divide<Op>(sum, n, finish);
+    finish_all<Op>(sum, n, reduction);
     for (size_t i = 0; i < n; ++i) result[i] = acc::narrow(sum[i]);
     for (int d = 0; d < with.n_destinations; ++d)
       std::memcpy(with.destinations[d] + at, result, n * sizeof(T));
@@ -351,80 +357,79 @@ bool is_pair(const operands<T>& with) {
 
 template <class T, class Op>
 [[gnu::always_inline]] inline void reduce_pair_of(const operands<T>& with, size_t begin, size_t end,
-                                                  finish_for finish) {
+                                                  reduce_step<Op> reduction) {
   reduce_pair<T, Op>(with.sources[0] + begin, with.sources[1] + begin, with.destinations[0] + begin,
                      with.n_destinations == 2 ? with.destinations[1] + begin : nullptr, end - begin,
-                     finish);
+                     reduction);
 }
 
 template <class T, class Op>
 [[gnu::always_inline]] inline void reduce_cached(const operands<T>& with, size_t begin, size_t end,
-                                                 finish_for finish) {
+                                                 reduce_step<Op> reduction) {
   if (is_pair(with)) {
-    reduce_pair_of<T, Op>(with, begin, end, finish);
+    reduce_pair_of<T, Op>(with, begin, end, reduction);
   } else {
-    reduce_tiles<T, Op>(with, begin, end, finish);
+    reduce_tiles<T, Op>(with, begin, end, reduction);
   }
 }
 
 template <class T, class Op>
 [[gnu::always_inline]] inline void reduce_range(const operands<T>& with, size_t begin, size_t end,
-                                                finish_for finish, stores how) {
+                                                reduce_step<Op> reduction, stores how) {
 #if defined(__x86_64__)
   if (how == stores::streaming) {
     const size_t lines = first_line(with, begin, end);
     if (lines < end) {
       const size_t lines_end = lines + (end - lines) / streaming_block<T> * streaming_block<T>;
-      reduce_cached<T, Op>(with, begin, lines, finish);
+      reduce_cached<T, Op>(with, begin, lines, reduction);
       if constexpr (combines_lines<T, Op>) {
         if (with.n_sources == 2 && with.n_destinations == 2) {
-          reduce_lines<T, Op, 2, 2>(with, lines, lines_end, finish);
+          reduce_lines<T, Op, 2, 2>(with, lines, lines_end, reduction);
         } else {
-          reduce_lines<T, Op, 0, 0>(with, lines, lines_end, finish);
+          reduce_lines<T, Op, 0, 0>(with, lines, lines_end, reduction);
         }
       } else {
-        reduce_blocks<T, Op>(with, lines, lines_end, finish);
+        reduce_blocks<T, Op>(with, lines, lines_end, reduction);
       }
       begin = lines_end;
     }
   }
 #endif
-  reduce_cached<T, Op>(with, begin, end, finish);
+  reduce_cached<T, Op>(with, begin, end, reduction);
 }
 
 // The same loops for the vector registers that the processor has; no fused multiply-add, so that
 // the bits of a result do not depend on the processor.
 template <class T, class Op>
-void reduce_portable(const operands<T>& with, size_t begin, size_t end, finish_for finish,
+void reduce_portable(const operands<T>& with, size_t begin, size_t end, reduce_step<Op> reduction,
                      stores how) {
-  reduce_range<T, Op>(with, begin, end, finish, how);
+  reduce_range<T, Op>(with, begin, end, reduction, how);
 }
 
 #if defined(__x86_64__)
 template <class T, class Op>
 [[gnu::target("avx2")]] void reduce_avx2(const operands<T>& with, size_t begin, size_t end,
-                                         finish_for finish, stores how) {
-  reduce_range<T, Op>(with, begin, end, finish, how);
+                                         reduce_step<Op> reduction, stores how) {
+  reduce_range<T, Op>(with, begin, end, reduction, how);
 }
 
 /// For what is combined as it is stored. Half the instructions matter where a call is as short as a
 /// few hops: all stores of a few KiB then fit into the processor's store buffer.
 template <class T, class Op>
-[[gnu::target("avx512f,prefer-vector-width=512")]] void reduce_pair_avx512(const operands<T>& with,
-                                                                           size_t begin, size_t end,
-                                                                           finish_for finish) {
-  reduce_pair_of<T, Op>(with, begin, end, finish);
+[[gnu::target("avx512f,prefer-vector-width=512")]] void reduce_pair_avx512(
+    const operands<T>& with, size_t begin, size_t end, reduce_step<Op> reduction) {
+  reduce_pair_of<T, Op>(with, begin, end, reduction);
 }
 
 inline const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
 #endif
 
 template <class T, class Op, group G>
-void reduce_copy(G group, const operands<T>& with, size_t n, finish_for finish,
+void reduce_copy(G group, const operands<T>& with, size_t n, reduce_step<Op> reduction,
                  stores how = stores::cached) {
   const auto mine = share::of(group, n, cache_line / sizeof(T));
   if (mine.begin == mine.end) return;
-  if (with.n_sources == 1 && !finish.divisor) {
+  if (with.n_sources == 1 && !reduction.finishes()) {
     for (int d = 0; d < with.n_destinations; ++d)
       if (with.destinations[d] != with.sources[0])
         std::memcpy(with.destinations[d] + mine.begin, with.sources[0] + mine.begin,
@@ -434,15 +439,15 @@ void reduce_copy(G group, const operands<T>& with, size_t n, finish_for finish,
 #if defined(__x86_64__)
   if constexpr (std::is_same_v<typename accumulator<T>::type, T>) {
     if (has_avx512 && how == stores::cached && is_pair(with))
-      return reduce_pair_avx512<T, Op>(with, mine.begin, mine.end, finish);
+      return reduce_pair_avx512<T, Op>(with, mine.begin, mine.end, reduction);
   }
   if (has_avx2) {
-    reduce_avx2<T, Op>(with, mine.begin, mine.end, finish, how);
+    reduce_avx2<T, Op>(with, mine.begin, mine.end, reduction, how);
   } else {
-    reduce_portable<T, Op>(with, mine.begin, mine.end, finish, how);
+    reduce_portable<T, Op>(with, mine.begin, mine.end, reduction, how);
   }
 #else
-  reduce_portable<T, Op>(with, mine.begin, mine.end, finish, how);
+  reduce_portable<T, Op>(with, mine.begin, mine.end, reduction, how);
 #endif
 }
 

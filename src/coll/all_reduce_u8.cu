@@ -2,5 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "coll/all_reduce_kernels.hpp"
+#include "coll/cuda_form.cuh"
 
-template struct heddle::all_reduce_kernels<int32_t, heddle::host_form>;
+template struct heddle::all_reduce_kernels<heddle::uint8_t, heddle::cuda_form>;

@@ -2,6 +2,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "coll/all_reduce_kernels.hpp"
-#include "coll/cuda_form.cuh"
 
-template struct heddle::all_reduce_kernels<int64_t, heddle::cuda_form>;
+template struct heddle::all_reduce_kernels<heddle::f8_e4m3, heddle::host_form>;
