@@ -65,9 +65,9 @@ typedef enum heddle_type HEDDLE_ENUM {
   HEDDLE_FLOAT8_E5M2 = 13
 } heddle_type_t;
 
-/// Integers wrap. Floating point of 8 and 16 bits is combined in float32, and rounded to itself where
-/// it goes from PE to PE; float8 that is too large becomes the largest finite number. A NaN in min or
-/// max is the result. AVG divides the sum by n_pes, integers truncating towards zero.
+/// Integers wrap. Floating point of 8 and 16 bits is combined in float32, and rounded to itself
+/// where it goes from PE to PE; float8 that is too large becomes the largest finite number. A NaN
+/// in min or max is the result. AVG divides the sum by n_pes, integers truncating towards zero.
 typedef enum heddle_op HEDDLE_ENUM {
   HEDDLE_SUM = 0,
   HEDDLE_PROD = 1,
@@ -376,6 +376,16 @@ HEDDLE_API heddle_status_t heddle_all_reduce(heddle_team_t team, const void* inp
                                              size_t count, heddle_type_t type, heddle_op_t op,
                                              heddle_stream_t stream);
 
+/// output[i] = op over all PEs of their input[my_pe * count + i], i < count: each PE gets its piece
+/// of the combination of all inputs, which have n_pes * count elements. In place: output is this
+/// PE's piece of input. Otherwise as heddle_all_reduce.
+HEDDLE_API heddle_status_t heddle_reduce_scatter(heddle_team_t team, const void* input,
+                                                 void* output, size_t count, heddle_type_t type,
+                                                 heddle_op_t op, heddle_stream_t stream);
+/// As heddle_all_reduce for the root alone; on the other PEs `output` does not matter.
+HEDDLE_API heddle_status_t heddle_reduce(heddle_team_t team, const void* input, void* output,
+                                         size_t count, heddle_type_t type, heddle_op_t op, int root,
+                                         heddle_stream_t stream);
 /// PE root's input[0, count) becomes output[0, count) of every PE. `input` matters on the root
 /// alone, where it may be `output`. Buffers and order as for heddle_all_reduce: symmetric or
 /// registered ones are used in place, each PE's own choice.

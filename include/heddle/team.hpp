@@ -185,6 +185,21 @@ class team {
                                     static_cast<heddle_op_t>(op), where.handle));
   }
 
+  /// output[i] = op over all PEs of their input[my_pe * count + i].
+  template <element T>
+  void reduce_scatter(const T* input, T* output, std::size_t count, op op,
+                      on_stream where = {}) const {
+    detail::check(heddle_reduce_scatter(handle_, input, output, count, type_of<T>,
+                                        static_cast<heddle_op_t>(op), where.handle));
+  }
+  /// As all_reduce, on the root alone.
+  template <element T>
+  void reduce(const T* input, T* output, std::size_t count, op op, int root,
+              on_stream where = {}) const {
+    detail::check(heddle_reduce(handle_, input, output, count, type_of<T>,
+                                static_cast<heddle_op_t>(op), root, where.handle));
+  }
+
   // Collectives that combine nothing, as in heddle.h.
 
   template <element T>

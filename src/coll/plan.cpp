@@ -13,8 +13,9 @@ namespace heddle {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> collective_names = {
-    "all_reduce", "broadcast", "all_gather", "all_to_all", "gather", "scatter"};
+constexpr std::array<std::string_view, 8> collective_names = {
+    "all_reduce", "broadcast", "all_gather",     "all_to_all",
+    "gather",     "scatter",   "reduce_scatter", "reduce"};
 constexpr std::array<std::string_view, 7> algorithm_names = {
     "one_shot", "two_shot", "ring", "tree", "multicast", "hierarchical", "direct"};
 constexpr std::array<std::string_view, 3> protocol_names = {"simple", "ll", "ll128"};
@@ -62,22 +63,35 @@ bool has_ll128(const plan_question& question) {
   return question.all_mapped && question.whole_lines;
 }
 
+bool has_hierarchy(const plan_question& question) {
+  return question.has_domains && question.what == collective::all_reduce;
+}
+
+/// With `one_shot` of an AllReduce's bytes a PE takes in as much as with so many of this one's.
+std::size_t one_shot_bytes(const plan_question& question, std::size_t one_shot) {
+  const auto n_pes = static_cast<std::size_t>(question.n_pes);
+  return question.what == collective::reduce_scatter ? one_shot * n_pes : one_shot;
+}
+
 algorithm best_algorithm(const plan_question& question) {
   const auto& up_to = limits_of(question);
-  if (question.has_domains) return algorithm::hierarchical;
+  if (has_hierarchy(question)) return algorithm::hierarchical;
   if (direct(question) && !question.all_mapped) {
-    const auto limit = network_one_shot / static_cast<std::size_t>(question.n_pes - 1);
+    const auto limit =
+        one_shot_bytes(question, network_one_shot) / static_cast<std::size_t>(question.n_pes - 1);
     return question.bytes <= limit ? algorithm::one_shot : algorithm::ring;
   }
   if (direct(question)) {
     if (question.n_pes == 1) return algorithm::one_shot;
-    const auto limit = up_to.one_shot / static_cast<std::size_t>(question.n_pes - 1);
+    const auto limit =
+        one_shot_bytes(question, up_to.one_shot) / static_cast<std::size_t>(question.n_pes - 1);
     if (question.bytes <= limit) return algorithm::one_shot;
     // Between two PEs a switch has nothing to combine that one of them would not.
     return question.has_multicast && question.n_pes > 2 ? algorithm::multicast
                                                         : algorithm::two_shot;
   }
-  return question.bytes <= up_to.tree ? algorithm::tree : algorithm::ring;
+  const bool has_tree = question.what != collective::reduce_scatter;
+  return has_tree && question.bytes <= up_to.tree ? algorithm::tree : algorithm::ring;
 }
 
 protocol best_protocol(algorithm algo, const plan_question& question) {
@@ -131,7 +145,7 @@ std::optional<int> index_of(const Names& names, std::string_view variable, std::
 
 }  // namespace
 
-plan choose_all_reduce(const plan_question& question) {
+plan choose_reduction(const plan_question& question) {
   plan plan;
   plan.algo = question.forced_algorithm.value_or(best_algorithm(question));
   if (plan.algo == algorithm::direct) plan.algo = best_algorithm(question);
@@ -148,8 +162,10 @@ plan choose_all_reduce(const plan_question& question) {
   if (is_two_shot(plan.algo) && question.on_cuda && !question.all_mapped)
     plan.algo = algorithm::ring;
   // Nor has a team of one domain a hierarchy.
-  if (plan.algo == algorithm::hierarchical && !question.has_domains)
+  if (plan.algo == algorithm::hierarchical && !has_hierarchy(question))
     plan.algo = question.all_mapped && direct(question) ? algorithm::two_shot : algorithm::ring;
+  if (plan.algo == algorithm::tree && question.what == collective::reduce_scatter)
+    plan.algo = algorithm::ring;
   plan.proto = question.forced_protocol.value_or(best_protocol(plan.algo, question));
   if (is_simple_only(plan.algo) && plan.proto != protocol::simple) {
     if (question.forced_algorithm)

@@ -17,7 +17,9 @@ enum class collective : int {
   all_gather = 2,
   all_to_all = 3,
   gather = 4,
-  scatter = 5
+  scatter = 5,
+  reduce_scatter = 6,
+  reduce = 7
 };
 
 /// `direct` is for collectives that combine nothing: see exchange_plan.hpp.
@@ -51,7 +53,8 @@ inline constexpr int most_cuda_threads = 512;
 
 /// What the choice for one AllReduce depends on. The same on every PE of the team.
 struct plan_question {
-  std::size_t bytes = 0;
+  collective what = collective::all_reduce;
+  std::size_t bytes = 0;  ///< of the combination: of all pieces of a reduce_scatter
   int n_pes = 1;
   bool on_cuda = false;
   bool all_mapped = true;
@@ -80,7 +83,7 @@ struct plan {
 
 /// A pure function. Throws HEDDLE_ERROR_INVALID_ARGUMENT if what is forced cannot be (the direct
 /// algorithms need few PEs, LL128 whole lines, two_shot has Simple alone).
-plan choose_all_reduce(const plan_question& question);
+plan choose_reduction(const plan_question& question);
 /// "two_shot simple, 1 channel of 1 thread: " and why.
 std::string explain(const plan& plan, const plan_question& question);
 

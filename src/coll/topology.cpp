@@ -32,7 +32,29 @@ team_topology::tree in_order_tree(int position, int n) {
   return tree;
 }
 
+/// Where position `wanted` is, seen from `position`: see tree::to_root.
+int direction_to(int wanted, int position, int n) {
+  int begin = 0;
+  int end = n;
+  for (int root = root_of(begin, end); root != position; root = root_of(begin, end))
+    (position < root ? end : begin) = position < root ? root : root + 1;
+  if (wanted == position) return team_topology::tree::here;
+  if (wanted < begin || wanted >= end) return team_topology::tree::elsewhere;
+  return wanted < position ? 0 : 1;
+}
+
+/// A PE's position in the second tree.
+int second_position(int pe, int n_pes) {
+  return n_pes % 2 == 0 ? n_pes - 1 - pe : (pe + 1) % n_pes;
+}
+
 }  // namespace
+
+void set_root(team_topology& topology, int pe, int n_pes, int root) {
+  topology.trees[0].to_root = direction_to(root, pe, n_pes);
+  topology.trees[1].to_root =
+      direction_to(second_position(root, n_pes), second_position(pe, n_pes), n_pes);
+}
 
 team_topology topology_of(int pe, int n_pes) {
   team_topology topology;
@@ -42,15 +64,12 @@ team_topology topology_of(int pe, int n_pes) {
   topology.trees[0] = in_order_tree(pe, n_pes);
 
   const bool mirrored = n_pes % 2 == 0;
-  auto exchange = [&](int there) {  // a PE's position in the second tree
-    return mirrored ? n_pes - 1 - there : (there + 1) % n_pes;
-  };
   auto back = [&](int position) {
     if (position < 0) return -1;
     return mirrored ? n_pes - 1 - position : (position + n_pes - 1) % n_pes;
   };
   auto& second = topology.trees[1];
-  second = in_order_tree(exchange(pe), n_pes);
+  second = in_order_tree(second_position(pe, n_pes), n_pes);
   second.parent = back(second.parent);
   for (int& child : second.children) child = back(child);
   return topology;

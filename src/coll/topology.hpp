@@ -14,4 +14,7 @@ namespace heddle {
 /// (n even) or the same shifted by one (n odd), so that its inner nodes are leaves of the first.
 team_topology topology_of(int pe, int n_pes);
 
+/// Where `root` is in the trees, seen from `pe`, whose topology it is.
+void set_root(team_topology& topology, int pe, int n_pes, int root);
+
 }  // namespace heddle

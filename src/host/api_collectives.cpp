@@ -16,19 +16,42 @@ heddle_status_t heddle_all_reduce(heddle_team_t team, const void* input, void* o
   return guarded([&] {
     if (!team)
       heddle::throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_all_reduce: team is NULL");
-    team->all_reduce(input, output, count, type, op, stream);
+    team->reductions().all_reduce(input, output, count, type, op, stream);
   });
 }
 
 heddle_status_t heddle_all_reduce_plan(heddle_team_t team, const void*, const void*, size_t count,
                                        heddle_type_t type, heddle_op_t, char* text, size_t bytes) {
   return guarded([&] {
-    const auto& checked = required(team, "heddle_all_reduce_plan", "team");
+    auto& checked = required(team, "heddle_all_reduce_plan", "team");
     auto* out = &required(text, "heddle_all_reduce_plan", "text");
     if (!heddle::is_type(type))
       throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                   "heddle_all_reduce_plan: {} is not a heddle_type_t", static_cast<int>(type));
-    if (bytes > 0) std::snprintf(out, bytes, "%s", checked.explain_all_reduce(count, type).c_str());
+    if (bytes > 0)
+      std::snprintf(
+          out, bytes, "%s",
+          checked.reductions().explain(heddle::collective::all_reduce, count, type).c_str());
+  });
+}
+
+heddle_status_t heddle_reduce_scatter(heddle_team_t team, const void* input, void* output,
+                                      size_t count, heddle_type_t type, heddle_op_t op,
+                                      heddle_stream_t stream) {
+  return guarded([&] {
+    required(team, "heddle_reduce_scatter", "team")
+        .reductions()
+        .reduce_scatter(input, output, count, type, op, stream);
+  });
+}
+
+heddle_status_t heddle_reduce(heddle_team_t team, const void* input, void* output, size_t count,
+                              heddle_type_t type, heddle_op_t op, int root,
+                              heddle_stream_t stream) {
+  return guarded([&] {
+    required(team, "heddle_reduce", "team")
+        .reductions()
+        .reduce(input, output, count, type, op, root, stream);
   });
 }
 

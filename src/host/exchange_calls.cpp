@@ -52,12 +52,6 @@ exchange_calls::elements exchange_calls::checked(const char* function, std::size
   return {piece, piece * n_pes};
 }
 
-void exchange_calls::require_pe(const char* function, int root) const {
-  if (root < 0 || root >= team_.n_pes())
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: root {} is not one of the {} PEs of team {}",
-                function, root, team_.n_pes(), team_.name());
-}
-
 /// HEDDLE_CHECK=1: all members have made the same call.
 void exchange_calls::compare(const char* function, std::size_t count, heddle_type_t type,
                              int root) const {
@@ -137,7 +131,7 @@ void exchange_calls::broadcast(const void* input, void* output, std::size_t coun
                                heddle_type_t type, int root, heddle_stream_t stream) {
   constexpr auto function = "heddle_broadcast";
   const auto [piece, all] = checked(function, count, type);
-  require_pe(function, root);
+  team_.require_pe(function, root);
   compare(function, count, type, root);
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;
@@ -178,7 +172,7 @@ void exchange_calls::gather(const void* input, void* output, std::size_t count, 
                             int root, heddle_stream_t stream) {
   constexpr auto function = "heddle_gather";
   const auto [piece, all] = checked(function, count, type);
-  require_pe(function, root);
+  team_.require_pe(function, root);
   compare(function, count, type, root);
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;
@@ -195,7 +189,7 @@ void exchange_calls::scatter(const void* input, void* output, std::size_t count,
                              int root, heddle_stream_t stream) {
   constexpr auto function = "heddle_scatter";
   const auto [piece, all] = checked(function, count, type);
-  require_pe(function, root);
+  team_.require_pe(function, root);
   compare(function, count, type, root);
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;

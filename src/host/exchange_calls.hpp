@@ -59,7 +59,6 @@ class exchange_calls {
   static constexpr std::size_t never = ~std::size_t{0};
 
   [[nodiscard]] elements checked(const char* function, std::size_t count, heddle_type_t type) const;
-  void require_pe(const char* function, int root) const;
   void require_lists(const char* function) const;
   void compare(const char* function, std::size_t count, heddle_type_t type, int root) const;
   void compare_lists(const char* function, const std::size_t* sent, const std::size_t* received,

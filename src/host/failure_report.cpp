@@ -53,6 +53,10 @@ std::string_view name_of(operation op) {
       return "send";
     case operation::receive:
       return "receive";
+    case operation::reduce_scatter:
+      return "reduce_scatter";
+    case operation::reduce:
+      return "reduce";
   }
   return "a wait";
 }

@@ -128,23 +128,27 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
       host_ref_(build_ref(runtime, world_pes_, place, slot_step(slots_), slots_.data(),
                           world_pes_.data(), proxy_of(runtime, slots_, false), runtime.control(),
                           runtime.team_places())),
-      exchanges_(*this) {
-  args_.team =
-      build_ref(runtime, world_pes_, place, slot_step(slots_),
-                kernel_slots_ ? kernel_slots_.get() : slots_.data(),
-                kernel_slots_ ? kernel_slots_.get() + slots_.size() : world_pes_.data(),
-                proxy_of(runtime, slots_, true), runtime.heap().memory(), runtime.kernel_places());
-  args_.topology = heddle::topology_of(my_pe(), n_pes());
-  if (domains_.is_hierarchy()) {
-    const auto place =
-        std::find(domains_.pes.begin(), domains_.pes.end(), my_pe()) - domains_.pes.begin();
-    args_.topology.domains = {
-        .count = domains_.count,
-        .size = domains_.size,
-        .mine = static_cast<int>(place) / domains_.size,
-        .index = static_cast<int>(place) % domains_.size,
-        .pes = kernel_slots_ ? kernel_slots_.get() + 2 * slots_.size() : domains_.pes.data()};
-  }
+      ref_(build_ref(runtime, world_pes_, place, slot_step(slots_),
+                     kernel_slots_ ? kernel_slots_.get() : slots_.data(),
+                     kernel_slots_ ? kernel_slots_.get() + slots_.size() : world_pes_.data(),
+                     proxy_of(runtime, slots_, true), runtime.heap().memory(),
+                     runtime.kernel_places())),
+      reductions_(*this, topology()),
+      exchanges_(*this) {}
+
+/// For kernels.
+heddle::team_topology heddle_team::topology() const {
+  auto topology = heddle::topology_of(my_pe(), n_pes());
+  if (!domains_.is_hierarchy()) return topology;
+  const auto place =
+      std::find(domains_.pes.begin(), domains_.pes.end(), my_pe()) - domains_.pes.begin();
+  topology.domains = {
+      .count = domains_.count,
+      .size = domains_.size,
+      .mine = static_cast<int>(place) / domains_.size,
+      .index = static_cast<int>(place) % domains_.size,
+      .pes = kernel_slots_ ? kernel_slots_.get() + 2 * slots_.size() : domains_.pes.data()};
+  return topology;
 }
 
 heddle_team::~heddle_team() = default;
@@ -225,6 +229,28 @@ void heddle_team::launch_collective(heddle::exec::launch_shape shape,
     runtime_.device().default_stream().synchronize();
     check();
   }
+}
+
+void heddle_team::require_pe(const char* function, int root) const {
+  if (root < 0 || root >= n_pes())
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: root {} is not one of the {} PEs of team {}",
+                function, root, n_pes(), name_);
+}
+
+heddle::plan_question heddle_team::question(std::size_t bytes) const {
+  const auto& settings = runtime_.environment();
+  return {.bytes = bytes,
+          .n_pes = n_pes(),
+          .on_cuda = !runtime_.place().is_host(),
+          .all_mapped = !host_ref().has_remote(),
+          .has_multicast = ref().multicast_bytes() > 0,
+          .whole_lines = runtime_.place().common().whole_lines,
+          .max_blocks = runtime_.place().common().blocks,
+          .cache_bytes = runtime_.cache_bytes(),
+          .forced_algorithm = heddle::parse_algorithm(settings.algo),
+          .forced_protocol = heddle::parse_protocol(settings.proto),
+          .forced_channels = settings.channels,
+          .forced_threads = settings.block_threads};
 }
 
 void heddle_team::meet() const {

@@ -12,14 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "coll/all_reduce_kernels.hpp"
 #include "coll/domains.hpp"
-#include "coll/element_types.hpp"
 #include "coll/plan.hpp"
 #include "device/device.hpp"
 #include "host/collective_order.hpp"
 #include "host/exchange_calls.hpp"
 #include "host/live_handle.hpp"
+#include "host/reduction_calls.hpp"
 #include "host/team_memory_pool.hpp"
 
 /// A team: what the C handle points to. Its members meet at one place of the team memory pool.
@@ -37,13 +36,13 @@ struct heddle_team : heddle::live_handle {
 
   [[nodiscard]] heddle_runtime& runtime() const { return runtime_; }
   [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] int my_pe() const { return args_.team.my_pe(); }
-  [[nodiscard]] int n_pes() const { return args_.team.n_pes(); }
+  [[nodiscard]] int my_pe() const { return ref_.my_pe(); }
+  [[nodiscard]] int n_pes() const { return ref_.n_pes(); }
   [[nodiscard]] const std::vector<int>& world_pes() const { return world_pes_; }
   /// The index of a PE of the world; -1 if it is not a member.
   [[nodiscard]] int index_of(int world_pe) const;
   /// For kernels: its words are in the heap.
-  [[nodiscard]] const heddle::team_ref& ref() const { return args_.team; }
+  [[nodiscard]] const heddle::team_ref& ref() const { return ref_; }
   /// For host threads: its words are in host memory, which is where ref's are on the host device.
   [[nodiscard]] const heddle::team_ref& host_ref() const { return host_ref_; }
 
@@ -98,28 +97,21 @@ struct heddle_team : heddle::live_handle {
   [[nodiscard]] bool all_have_left() const;
   [[nodiscard]] int place() const { return place_; }
 
-  void all_reduce(const void* input, void* output, std::size_t count, heddle_type_t type,
-                  heddle_op_t op, heddle_stream_t stream);
-  [[nodiscard]] std::string explain_all_reduce(std::size_t count, heddle_type_t type) const;
+  /// Throws HEDDLE_ERROR_INVALID_ARGUMENT unless it is one of the team's.
+  void require_pe(const char* function, int root) const;
   /// What a plan for a collective of that many bytes depends on.
   [[nodiscard]] heddle::plan_question question(std::size_t bytes) const;
-  /// The collectives that combine nothing.
+  /// The collectives that combine.
+  [[nodiscard]] heddle::reduction_calls& reductions() { return reductions_; }
+  /// Those that combine nothing.
   [[nodiscard]] heddle::exchange_calls& exchanges() { return exchanges_; }
 
  private:
-  struct cached_kernel {
-    heddle::exec::kernel kernel{};
-    heddle::plan plan;
-  };
-  /// By the power of two that holds the bytes.
-  using cached_kernels = std::array<cached_kernel, 65>;
-
   [[noreturn]] void throw_failure() const;
-  const cached_kernel& kernel_for(std::size_t bytes, heddle_type_t type, heddle_op_t op);
-  void compare_calls(std::size_t count, heddle_type_t type, heddle_op_t op) const;
   heddle_team* join_child(std::string name, const std::vector<int>& world_pes, int place,
                           std::uint64_t id) const;
   void meet() const;
+  [[nodiscard]] heddle::team_topology topology() const;
 
   heddle_runtime& runtime_;
   const kind kind_;
@@ -136,9 +128,7 @@ struct heddle_team : heddle::live_handle {
   /// The same in memory of the device, where kernels need them and cannot read the host's.
   const std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> kernel_slots_;
   const heddle::team_ref host_ref_;
-  heddle::typed_all_reduce_args args_;  ///< with the team's constant parts
-  /// By type and operation; null before the first call.
-  std::array<std::array<std::unique_ptr<cached_kernels>, heddle::num_ops>, heddle::num_types>
-      kernels_{};
+  const heddle::team_ref ref_;
+  heddle::reduction_calls reductions_;
   heddle::exchange_calls exchanges_;
 };

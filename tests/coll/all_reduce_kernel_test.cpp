@@ -98,6 +98,61 @@ struct runner {
     });
   }
 
+  /// ReduceScatter or Reduce: `count` elements of the output, on the PE or the PEs that have one.
+  template <class T>
+  void reduce(reduce_kind kind, heddle_type_t type, heddle_op_t op, std::size_t count,
+              bool in_place, buffers where = buffers::symmetric) {
+    ++call;
+    const auto entry = all_reduce_kernel(chosen, type, op).on_host;
+    const int n_pes = team.n_pes();
+    const int root = call % n_pes;
+    const bool scatters = kind == reduce_kind::reduce_scatter;
+    const std::size_t all = scatters ? count * static_cast<std::size_t>(n_pes) : count;
+    team.run([&](int pe) {
+      const std::size_t skew = where == buffers::misaligned ? sizeof(T) : 0;
+      const bool is_private =
+          where == buffers::private_memory || (where == buffers::private_on_odd_pes && pe % 2 == 1);
+      const bool has_output = scatters || pe == root;
+      const std::size_t mine = scatters ? static_cast<std::size_t>(pe) * count : 0;
+      std::vector<T> own(is_private ? all + count + 2 : 0);
+      T* input = own.empty() ? team.user<T>(pe, skew) : own.data();
+      T* output = !has_output   ? nullptr
+                  : in_place    ? input + mine
+                  : own.empty() ? team.user<T>(pe, (std::size_t{48} << 20) + 2 * skew)
+                                : own.data() + all + 1;
+      for (std::size_t i = 0; i < all; ++i)
+        input[i] = from_int<T>(input_of(op, pe, i, call, n_pes, range_of<T>()));
+      if (has_output && !in_place) output[count] = from_int<T>(77);
+      library_kernel kernel{entry, args_of(team.ref(pe), type, op, input, output, count)};
+      kernel.args.kind = kind;
+      kernel.args.root = root;
+      set_root(kernel.args.topology, pe, n_pes, root);
+      if (chosen.streaming) kernel.args.stores = detail::stores::streaming;
+      team.launch(pe, channels, kernel);
+      if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
+      const auto is = [](const T& value, const T& expected) {
+        return std::memcmp(&value, &expected, sizeof(T)) == 0;
+      };
+      for (std::size_t i = 0; has_output && i < count; ++i)
+        if (!is(output[i], from_int<T>(result_of(op, mine + i, call, n_pes, range_of<T>()))))
+          throw std::runtime_error("PE " + std::to_string(pe) + ": element " + std::to_string(i) +
+                                   " of " + std::to_string(count) + " is wrong");
+      if (has_output && !in_place && !is(output[count], from_int<T>(77)))
+        throw std::runtime_error("written past the end");
+      for (std::size_t i = 0; i < all; ++i)
+        if (!(in_place && has_output && i >= mine && i < mine + count) &&
+            !is(input[i], from_int<T>(input_of(op, pe, i, call, n_pes, range_of<T>()))))
+          throw std::runtime_error("an input was changed");
+    });
+  }
+  template <class T>
+  void reduce_both(heddle_type_t type, heddle_op_t op, std::size_t count, bool in_place,
+                   buffers where = buffers::symmetric) {
+    reduce<T>(reduce_kind::reduce, type, op, count, in_place, where);
+    if (chosen.algo != algorithm::tree)  // which has no ReduceScatter
+      reduce<T>(reduce_kind::reduce_scatter, type, op, count, in_place, where);
+  }
+
   void all_types(heddle_op_t op, std::size_t count, bool in_place) {
     all_reduce<int32_t>(HEDDLE_INT32, op, count, in_place);
     all_reduce<int64_t>(HEDDLE_INT64, op, count, in_place);
@@ -329,6 +384,52 @@ TEST_CASE("results written round the caches are as exact, and visible to all") {
   }
 }
 
+TEST_CASE("ReduceScatter and Reduce: every type, reduction, algorithm and protocol is exact") {
+  for (int n_pes : {1, 2, 3, 4, 5, 7, 8}) {
+    const local_team team(n_pes, {.threads = block_threads()});
+    for (const plan& chosen : all_plans) {
+      CAPTURE(n_pes);
+      CAPTURE(name_of(chosen.algo));
+      CAPTURE(name_of(chosen.proto));
+      runner run{team, chosen};
+      for (heddle_op_t op : all_ops) {
+        CAPTURE(op);
+        for (std::size_t count : {1, 1021}) {
+          const bool in_place = count == 1;
+          CHECK_NOTHROW(run.reduce_both<int8_t>(HEDDLE_INT8, op, count, in_place));
+          CHECK_NOTHROW(run.reduce_both<uint16_t>(HEDDLE_UINT16, op, count, in_place));
+          CHECK_NOTHROW(run.reduce_both<int32_t>(HEDDLE_INT32, op, count, in_place));
+          CHECK_NOTHROW(run.reduce_both<uint64_t>(HEDDLE_UINT64, op, count, in_place));
+          CHECK_NOTHROW(run.reduce_both<f8_e5m2>(HEDDLE_FLOAT8_E5M2, op, count, in_place));
+          CHECK_NOTHROW(run.reduce_both<bf16>(HEDDLE_BFLOAT16, op, count, in_place));
+          CHECK_NOTHROW(run.reduce_both<float>(HEDDLE_FLOAT32, op, count, in_place));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("ReduceScatter and Reduce of any count, by any number of channels, in any memory") {
+  for (int n_pes : {2, 3, 8}) {
+    const local_team team(n_pes, {.threads = block_threads(), .table = n_pes == 3});
+    for (const plan& chosen : all_plans) {
+      CAPTURE(n_pes);
+      CAPTURE(name_of(chosen.algo));
+      CAPTURE(name_of(chosen.proto));
+      for (int channels : {1, 3, 16}) {
+        runner run{team, chosen, channels};
+        for (std::size_t count : {2, 15, 17, 4100, 16385, 150'007})
+          for (buffers where : {buffers::symmetric, buffers::misaligned, buffers::private_memory,
+                                buffers::private_on_odd_pes}) {
+            CAPTURE(count);
+            CHECK_NOTHROW(run.reduce_both<float>(HEDDLE_FLOAT32, HEDDLE_SUM, count,
+                                                 where != buffers::misaligned, where));
+          }
+      }
+    }
+  }
+}
+
 TEST_CASE("flags wrap: with 8 bits, a thousand calls of changing sizes and algorithms are exact") {
   local_team team(3, {.threads = block_threads(), .flag_period = 255});
   std::vector<runner> runs;
@@ -340,6 +441,10 @@ TEST_CASE("flags wrap: with 8 bits, a thousand calls of changing sizes and algor
     run.call = i;
     const std::size_t count = 1 + (random >> 8) % ((random & 1) ? 1500 : 12);
     CAPTURE(i);
-    REQUIRE_NOTHROW(run.all_reduce<float>(HEDDLE_FLOAT32, HEDDLE_SUM, count, (random & 2) != 0));
+    const bool in_place = (random & 2) != 0;
+    if ((random >> 20) % 3 == 0)
+      REQUIRE_NOTHROW(run.reduce_both<float>(HEDDLE_FLOAT32, HEDDLE_SUM, count, in_place));
+    else
+      REQUIRE_NOTHROW(run.all_reduce<float>(HEDDLE_FLOAT32, HEDDLE_SUM, count, in_place));
   }
 }

@@ -70,46 +70,46 @@ TEST_CASE("rings and double binary trees are whole, for any number of PEs") {
 
 TEST_CASE("on CUDA a plan has blocks and threads for its bytes, as many as are resident") {
   plan_question question{.bytes = 8, .n_pes = 4, .on_cuda = true, .max_blocks = 33};
-  const plan tiny = choose_all_reduce(question);
+  const plan tiny = choose_reduction(question);
   CHECK(tiny.algo == algorithm::one_shot);
   CHECK(tiny.proto == protocol::ll);
   CHECK(tiny.channels == 1);
   CHECK(tiny.threads == 32);
   question.bytes = 32 << 10;
-  const plan small = choose_all_reduce(question);
+  const plan small = choose_reduction(question);
   CHECK(small.proto == protocol::ll);
   CHECK(small.channels == 8);
   CHECK(small.threads == 512);
   question.bytes = 64 << 20;
-  const plan large = choose_all_reduce(question);
+  const plan large = choose_reduction(question);
   CHECK(large.algo == algorithm::two_shot);
   CHECK(large.channels == 33);
   CHECK(large.threads == most_cuda_threads);
   question.forced_channels = 50;
-  CHECK(choose_all_reduce(question).channels == 33);
+  CHECK(choose_reduction(question).channels == 33);
   question.forced_channels = 0;
   question.max_blocks = 132;
-  CHECK(choose_all_reduce(question).channels == 64);
+  CHECK(choose_reduction(question).channels == 64);
   question.max_blocks = 0;
-  CHECK(choose_all_reduce(question).channels == 1);
+  CHECK(choose_reduction(question).channels == 1);
 }
 
 TEST_CASE("multicast is chosen where the user has asked for it and it is there") {
   plan_question question{.bytes = 64 << 20, .n_pes = 4, .on_cuda = true, .has_multicast = true};
-  const plan chosen = choose_all_reduce(question);
+  const plan chosen = choose_reduction(question);
   CHECK(chosen.algo == algorithm::multicast);
   CHECK(explain(chosen, question).find("an NVLink switch combines") != std::string::npos);
-  CHECK(choose_all_reduce({.bytes = 64 << 20, .n_pes = 2, .on_cuda = true, .has_multicast = true})
+  CHECK(choose_reduction({.bytes = 64 << 20, .n_pes = 2, .on_cuda = true, .has_multicast = true})
             .algo == algorithm::two_shot);
   question.has_multicast = false;
   question.forced_algorithm = algorithm::multicast;
-  const plan instead = choose_all_reduce(question);
+  const plan instead = choose_reduction(question);
   CHECK(instead.algo == algorithm::two_shot);
   CHECK(explain(instead, question).find("that is not here") != std::string::npos);
   question.on_cuda = false;
-  CHECK(choose_all_reduce(question).algo == algorithm::multicast);
+  CHECK(choose_reduction(question).algo == algorithm::multicast);
   question.forced_protocol = protocol::ll;
-  CHECK_THROWS_WITH_AS((void)choose_all_reduce(question), doctest::Contains("simple alone"), error);
+  CHECK_THROWS_WITH_AS((void)choose_reduction(question), doctest::Contains("simple alone"), error);
 }
 
 TEST_CASE("a team's memory is enough for all smaller teams") {
@@ -124,41 +124,41 @@ TEST_CASE("a team's memory is enough for all smaller teams") {
 }
 
 TEST_CASE("a plan follows from the question, and what is forced is obeyed or refused") {
-  const plan tiny = choose_all_reduce({.bytes = 8, .n_pes = 2});
+  const plan tiny = choose_reduction({.bytes = 8, .n_pes = 2});
   CHECK(tiny.algo == algorithm::one_shot);
   CHECK(tiny.proto == protocol::ll);
-  const plan large = choose_all_reduce({.bytes = 64u << 20, .n_pes = 2});
+  const plan large = choose_reduction({.bytes = 64u << 20, .n_pes = 2});
   CHECK(large.algo == algorithm::two_shot);
   CHECK(large.streaming);
-  CHECK_FALSE(choose_all_reduce({.bytes = 1 << 20, .n_pes = 2}).streaming);
-  const plan few = choose_all_reduce({.bytes = 8, .n_pes = 4, .all_mapped = false});
+  CHECK_FALSE(choose_reduction({.bytes = 1 << 20, .n_pes = 2}).streaming);
+  const plan few = choose_reduction({.bytes = 8, .n_pes = 4, .all_mapped = false});
   CHECK(few.algo == algorithm::one_shot);
   CHECK(few.proto == protocol::simple);
-  CHECK(choose_all_reduce({.bytes = 1 << 30, .n_pes = 4, .all_mapped = false}).algo ==
+  CHECK(choose_reduction({.bytes = 1 << 30, .n_pes = 4, .all_mapped = false}).algo ==
         algorithm::ring);
-  CHECK(choose_all_reduce({.bytes = 8, .n_pes = 1000}).algo == algorithm::tree);
+  CHECK(choose_reduction({.bytes = 8, .n_pes = 1000}).algo == algorithm::tree);
 
   plan_question forced{
       .bytes = 100, .n_pes = 4, .forced_algorithm = algorithm::ring, .forced_channels = 3};
-  const plan ring = choose_all_reduce(forced);
+  const plan ring = choose_reduction(forced);
   CHECK(ring.algo == algorithm::ring);
   CHECK(ring.channels == 3);
   CHECK(explain(ring, forced)
             .starts_with("ring ll, 3 channels of 1 thread: HEDDLE_ALGO; HEDDLE_CHANNELS; "));
 
   forced.forced_channels = 64;
-  const plan clamped = choose_all_reduce(forced);
+  const plan clamped = choose_reduction(forced);
   CHECK(clamped.channels == 16);
   CHECK(explain(clamped, forced).find("HEDDLE_CHANNELS (at most 16 here)") != std::string::npos);
 
   forced.forced_algorithm = algorithm::two_shot;
-  CHECK(choose_all_reduce(forced).channels == 64);
+  CHECK(choose_reduction(forced).channels == 64);
   forced.n_pes = 65;
-  CHECK_THROWS_WITH_AS((void)choose_all_reduce(forced), doctest::Contains("choose ring or tree"),
+  CHECK_THROWS_WITH_AS((void)choose_reduction(forced), doctest::Contains("choose ring or tree"),
                        error);
   forced.n_pes = 4;
   forced.forced_protocol = protocol::ll;
-  CHECK_THROWS_WITH_AS((void)choose_all_reduce(forced), doctest::Contains("simple alone"), error);
+  CHECK_THROWS_WITH_AS((void)choose_reduction(forced), doctest::Contains("simple alone"), error);
   CHECK_FALSE(parse_algorithm(""));
   CHECK(parse_algorithm("tree") == algorithm::tree);
   CHECK(parse_protocol("ll128") == protocol::ll128);
@@ -167,20 +167,20 @@ TEST_CASE("a plan follows from the question, and what is forced is obeyed or ref
 
 TEST_CASE("a team of several domains of several PEs goes by them") {
   plan_question question{.bytes = 1 << 20, .n_pes = 4, .all_mapped = false, .has_domains = true};
-  const plan chosen = choose_all_reduce(question);
+  const plan chosen = choose_reduction(question);
   CHECK(chosen.algo == algorithm::hierarchical);
   CHECK(chosen.proto == protocol::simple);
   CHECK(explain(chosen, question).find("by memory in each") != std::string::npos);
   question.forced_algorithm = algorithm::hierarchical;
   question.has_domains = false;
-  const plan instead = choose_all_reduce(question);
+  const plan instead = choose_reduction(question);
   CHECK(instead.algo == algorithm::ring);
   CHECK(explain(instead, question).find("that is not here") != std::string::npos);
 
   question.forced_algorithm = algorithm::two_shot;
-  CHECK(choose_all_reduce(question).algo == algorithm::two_shot);
+  CHECK(choose_reduction(question).algo == algorithm::two_shot);
   question.on_cuda = true;
-  CHECK(choose_all_reduce(question).algo == algorithm::ring);
+  CHECK(choose_reduction(question).algo == algorithm::ring);
 
   const std::vector<int> hosts = {7, 3, 7, 3, 3, 7};
   const auto domains = find_domains(hosts);
@@ -196,37 +196,35 @@ TEST_CASE("a team of several domains of several PEs goes by them") {
 
 TEST_CASE("LL128 is chosen where lines arrive whole, and refused where that is not known") {
   for (const std::size_t bytes : {8u, 4096u, 65'536u, 4u << 20})
-    CHECK(choose_all_reduce({.bytes = bytes, .n_pes = 4}).proto != protocol::ll128);
+    CHECK(choose_reduction({.bytes = bytes, .n_pes = 4}).proto != protocol::ll128);
   const plan_question joined{.bytes = 65'536, .n_pes = 4, .on_cuda = true};
-  const plan mid = choose_all_reduce(joined);
+  const plan mid = choose_reduction(joined);
   CHECK(mid.algo == algorithm::one_shot);
   CHECK(mid.proto == protocol::ll128);
   CHECK(explain(mid, joined).starts_with("one_shot ll128, "));
   plan_question few = joined;
   few.bytes = 256;
-  CHECK(choose_all_reduce(few).proto == protocol::ll);
+  CHECK(choose_reduction(few).proto == protocol::ll);
   plan_question many = joined;
   many.bytes = 64u << 20;
-  CHECK(choose_all_reduce(many).proto == protocol::simple);
+  CHECK(choose_reduction(many).proto == protocol::simple);
   many.forced_protocol = protocol::ll128;
-  CHECK(choose_all_reduce(many).algo == algorithm::one_shot);
+  CHECK(choose_reduction(many).algo == algorithm::one_shot);
 
   plan_question apart = joined;
   apart.whole_lines = false;
-  CHECK(choose_all_reduce(apart).proto == protocol::simple);
+  CHECK(choose_reduction(apart).proto == protocol::simple);
   apart.forced_protocol = protocol::ll128;
-  CHECK_THROWS_WITH_AS((void)choose_all_reduce(apart), doctest::Contains("joined by NVLink"),
-                       error);
+  CHECK_THROWS_WITH_AS((void)choose_reduction(apart), doctest::Contains("joined by NVLink"), error);
   plan_question remote = joined;
   remote.all_mapped = false;
-  CHECK(choose_all_reduce(remote).proto != protocol::ll128);
+  CHECK(choose_reduction(remote).proto != protocol::ll128);
   remote.forced_protocol = protocol::ll128;
-  const plan over_network = choose_all_reduce(remote);
+  const plan over_network = choose_reduction(remote);
   CHECK(over_network.proto == protocol::simple);
   CHECK(explain(over_network, remote).find("simple where PEs are remote") != std::string::npos);
 
   plan_question threads = joined;
   threads.forced_threads = 48;
-  CHECK_THROWS_WITH_AS((void)choose_all_reduce(threads), doctest::Contains("multiple of 32"),
-                       error);
+  CHECK_THROWS_WITH_AS((void)choose_reduction(threads), doctest::Contains("multiple of 32"), error);
 }

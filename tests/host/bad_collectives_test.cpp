@@ -9,7 +9,7 @@
 
 #include "host/outcomes.hpp"
 
-// Every mistake in a collective that combines nothing is an error that says what was asked, what
+// Every mistake in a collective is an error that says what was asked, what
 // was found and what to do.
 
 using heddle::run_as_threads;
@@ -54,6 +54,20 @@ TEST_CASE("arguments are checked before anything is sent") {
     check_error(of(heddle_all_to_all(team, data, other, (std::size_t{1} << 45) - 1, f32, nullptr)),
                 invalid, {"for each of 2 PEs", "more than an address can reach"});
     CHECK(heddle_all_gather(team, nullptr, nullptr, 0, f32, nullptr) == HEDDLE_SUCCESS);
+    const auto sum = HEDDLE_SUM;
+    check_error(of(heddle_reduce(team, data, other, 4, f32, sum, 2, nullptr)), invalid,
+                {"heddle_reduce", "root 2", "2 PEs"});
+    check_error(
+        of(heddle_reduce(team, data, other, 4, f32, static_cast<heddle_op_t>(9), 0, nullptr)),
+        invalid, {"9 is not a heddle_op_t"});
+    check_error(of(heddle_reduce_scatter(team, data, nullptr, 4, f32, sum, nullptr)), invalid,
+                {"heddle_reduce_scatter", "output is NULL"});
+    check_error(of(heddle_reduce_scatter(team, data, reinterpret_cast<char*>(other) + 1, 4, f32,
+                                         sum, nullptr)),
+                invalid, {"aligned to the element's 4 bytes"});
+    check_error(
+        of(heddle_reduce_scatter(team, data, other, (std::size_t{1} << 45) - 1, f32, sum, nullptr)),
+        invalid, {"for each of 2 PEs"});
     self.world().barrier();
   });
 }
@@ -70,6 +84,10 @@ TEST_CASE("buffers that overlap, but as the call allows") {
     if (me == 0)
       check_error(of(heddle_broadcast(team, data, data + 1, 4, f32, 0, nullptr)), invalid,
                   {"overlap"});
+    check_error(
+        of(heddle_reduce_scatter(team, data, data + 4 * (1 - me), 4, f32, HEDDLE_SUM, nullptr)),
+        invalid, {"overlap", "in place"});
+    self.world().reduce_scatter(data, data + 4 * me, 4, heddle::op::sum);
     self.world().all_gather(data + 4 * me, data, 4);
     self.world().broadcast(data, data, 4, 1);
     self.world().barrier();
@@ -117,12 +135,18 @@ TEST_CASE("HEDDLE_CHECK=1 names who calls differently") {
     float data[64] = {};
     float other[64] = {};
     constexpr auto mismatch = HEDDLE_ERROR_MISMATCH;
-    check_error(of(heddle_broadcast(team, data, data, 4, f32, me == 2 ? 1 : 0, nullptr)), mismatch,
-                {"PE 2 gave count 4, type float32, root 1", "PE 0 gave count 4, type float32, root 0"});
+    check_error(
+        of(heddle_broadcast(team, data, data, 4, f32, me == 2 ? 1 : 0, nullptr)), mismatch,
+        {"PE 2 gave count 4, type float32, root 1", "PE 0 gave count 4, type float32, root 0"});
     check_error(of(heddle_all_gather(team, data, other, me == 1 ? 5 : 4, f32, nullptr)), mismatch,
                 {"PE 1 gave count 5", "PE 0 gave count 4"});
     check_error(of(me == 1 ? heddle_all_to_all(team, data, other, 4, f32, nullptr)
                            : heddle_all_gather(team, data, other, 4, f32, nullptr)),
+                mismatch, {"different functions"});
+    check_error(of(heddle_reduce(team, data, other, 4, f32, HEDDLE_SUM, me == 1 ? 1 : 0, nullptr)),
+                mismatch, {"PE 1 gave count 4, type float32, op 0, root 1", "PE 0 gave"});
+    check_error(of(me == 1 ? heddle_all_reduce(team, data, other, 4, f32, HEDDLE_SUM, nullptr)
+                           : heddle_reduce_scatter(team, data, other, 4, f32, HEDDLE_SUM, nullptr)),
                 mismatch, {"different functions"});
     const std::size_t counts[] = {2, 3, me == 2 ? std::size_t{9} : 4};
     const std::size_t places[] = {0, 16, 32};

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// The collectives that combine nothing, on the device that HEDDLE_DEVICE chooses (see
+// The collectives beside AllReduce, on the device that HEDDLE_DEVICE chooses (see
 // kernels_test.cpp).
 
 #include <doctest/doctest.h>
@@ -65,6 +65,24 @@ class caller {
     for (std::size_t pe = 0; pe < n_pes_; ++pe) fill(input_ + pe * n, n, me_, static_cast<int>(pe));
     team_.all_to_all(input_, output_, n, queue_);
     for (std::size_t pe = 0; pe < n_pes_; ++pe) expect(pe * n, n, static_cast<int>(pe), me_);
+    finish();
+  }
+  void reduce_scatter(std::size_t n, bool in_place) {
+    start("reduce_scatter", n);
+    int* output = in_place ? input_ + static_cast<std::size_t>(me_) * n : output_;
+    for (std::size_t pe = 0; pe < n_pes_; ++pe) fill(input_ + pe * n, n, me_, static_cast<int>(pe));
+    team_.reduce_scatter(input_, output, n, op::sum, queue_);
+    expect_sum(n, me_, output);
+    if (in_place) return;
+    finish();
+  }
+  void reduce(std::size_t n, int root, bool in_place) {
+    start("reduce", n);
+    const bool is_root = me_ == root;
+    int* input = in_place && is_root ? output_ : input_;
+    fill(input, n, me_, 0);
+    team_.reduce(input, is_root ? output_ : nullptr, n, op::sum, root, queue_);
+    if (is_root) expect_sum(n, 0, output_);
     finish();
   }
   void gather(std::size_t n, int root, bool in_place) {
@@ -134,6 +152,16 @@ class caller {
   void expect(std::size_t at, std::size_t n, int from, int to) {
     for (std::size_t i = 0; i < n; ++i) expected_[at + i] = value_of(call_, from, to, i);
   }
+  /// Of what all PEs have sent to `to`, at `at`.
+  void expect_sum(std::size_t n, int to, const int* at) {
+    std::vector<int> sum(n);
+    for (std::size_t pe = 0; pe < n_pes_; ++pe)
+      for (std::size_t i = 0; i < n; ++i) sum[i] += value_of(call_, static_cast<int>(pe), to, i);
+    if (at == output_)
+      std::copy(sum.begin(), sum.end(), expected_.begin());
+    else
+      check(read(queue_, at, n) == sum, what_ + " in place of " + std::to_string(n));
+  }
   void finish() {
     const auto got = read(queue_, output_, capacity_);
     const auto wrong = std::mismatch(got.begin(), got.end(), expected_.begin()).first - got.begin();
@@ -174,19 +202,26 @@ void all_of_them(caller& pe, int n_pes, std::size_t n) {
     pe.all_gather(n, in_place);
     pe.gather(n, n_pes - 1 - root, in_place);
     pe.scatter(n, root, in_place);
+    pe.reduce_scatter(n, in_place);
+    pe.reduce(n, root, in_place);
   }
   pe.all_to_all(n);
 }
 
 }  // namespace
 
-TEST_CASE("every collective that combines nothing is right, in every way and any kind of memory") {
+TEST_CASE("every collective is right, in every way and any kind of memory") {
   struct choice {
     const char* algorithm;
     const char* protocol;
   };
-  for (const auto& [algo, proto] : std::vector<choice>{
-           {"", ""}, {"one_shot", "ll"}, {"one_shot", "simple"}, {"direct", ""}, {"ring", ""}}) {
+  for (const auto& [algo, proto] : std::vector<choice>{{"", ""},
+                                                       {"one_shot", "ll"},
+                                                       {"one_shot", "simple"},
+                                                       {"direct", ""},
+                                                       {"ring", ""},
+                                                       {"two_shot", ""},
+                                                       {"tree", "ll"}}) {
     ::setenv("HEDDLE_ALGO", algo, 1);
     ::setenv("HEDDLE_PROTO", proto, 1);
     for (const int n_pes : pe_counts({1, 2, 3, 4, 8})) {
@@ -215,7 +250,13 @@ TEST_CASE("roots change from call to call, and each PE goes on when it has its p
       for (int call = 0; call < 200; ++call) {
         const int root = static_cast<int>(random() % static_cast<unsigned>(n_pes));
         const std::size_t n = random() % (call % 3 == 0 ? 3000 : 20);
-        switch (random() % 4) {
+        switch (random() % 6) {
+          case 4:
+            pe.reduce_scatter(n, call % 2 == 0);
+            break;
+          case 5:
+            pe.reduce(n, root, call % 2 == 0);
+            break;
           case 0:
             pe.broadcast(n, root, call % 2 == 0);
             break;

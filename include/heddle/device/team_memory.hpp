@@ -27,7 +27,9 @@ enum class operation : uint32_t {
   gather = 14,
   scatter = 15,
   send = 16,
-  receive = 17
+  receive = 17,
+  reduce_scatter = 18,
+  reduce = 19
 };
 
 /// One wait as the host reports it. Peers read it too, to follow who waits for whom, hence atomics.

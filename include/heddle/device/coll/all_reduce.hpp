@@ -15,6 +15,11 @@ struct team_topology {
     int parent = -1;
     int place = 0;  ///< which child of its parent this PE is
     int children[2] = {-1, -1};
+    /// Where the root of a call is, seen from here: a child or below it (its place), `here`, or not
+    /// below this PE.
+    int to_root = elsewhere;
+    static constexpr int here = -1;
+    static constexpr int elsewhere = -2;
   };
   /// PEs that reach each other by memory, where every domain has as many.
   struct domains_type {
@@ -32,14 +37,30 @@ struct team_topology {
   domains_type domains;
 };
 
-/// An AllReduce as its kernels take it, beside its reduction. Every block is one channel and does
-/// its part of the elements.
+/// What becomes of the combination of all inputs.
+enum class reduce_kind : int {
+  all_reduce = 0,      ///< every PE has it
+  reduce_scatter = 1,  ///< input has n_pes pieces of `count`; PE i has the combination of piece i
+  reduce = 2           ///< the root has it
+};
+
+/// For messages.
+HEDDLE_FN inline operation operation_of(reduce_kind kind) {
+  return kind == reduce_kind::reduce           ? operation::reduce
+         : kind == reduce_kind::reduce_scatter ? operation::reduce_scatter
+                                               : operation::all_reduce;
+}
+
+/// A collective that combines, as its kernels take it, beside its reduction. Every block is one
+/// channel and does its part of the elements.
 struct all_reduce_args {
   team_ref team{};
   team_topology topology{};
   const void* input = nullptr;
   void* output = nullptr;
-  size_t count = 0;                                ///< elements
+  size_t count = 0;  ///< elements of the output
+  reduce_kind kind = reduce_kind::all_reduce;
+  int root = 0;                                    ///< of a reduce
   detail::stores stores = detail::stores::cached;  ///< of two_shot on the host
 };
 

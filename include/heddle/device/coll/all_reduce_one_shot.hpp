@@ -4,6 +4,7 @@
 
 #include <heddle/device/coll/all_reduce.hpp>
 #include <heddle/device/coll/all_reduce_one_shot_ll128.hpp>
+#include <heddle/device/coll/one_shot_pieces.hpp>
 
 /// One-shot AllReduce: every PE writes its input into a slot at every other PE,
 /// and each combines all inputs itself, in the order of the PEs, so that the results are bitwise
@@ -156,6 +157,12 @@ HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& team,
 /// Any number of elements, one slot's worth after the other.
 template <protocol Protocol, class T, class Op, block_group B>
 HEDDLE_FN void all_reduce_one_shot(B block, const all_reduce_args& args, Op op) {
+  if (args.kind != reduce_kind::all_reduce) {
+    const bool words = Protocol == protocol::ll && !args.team.has_network();
+    return detail::one_shot_pieces<T, Op, B>(block, args, op,
+                                             words ? detail::way::words : detail::way::slots)
+        .run();
+  }
   constexpr size_t capacity = channel_scratch::one_shot_bytes(Protocol) / sizeof(T);
   const channel_scratch scratch(args.team, block.block_rank(), block.num_blocks());
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());

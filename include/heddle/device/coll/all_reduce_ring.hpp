@@ -19,6 +19,9 @@
 /// A ring of two that the network joins has ways of its own: all_reduce_of_two.hpp and
 /// all_reduce_in_halves.hpp.
 ///
+/// ReduceScatter is the first half of it, Reduce a chain to the root. The ring is in the order of
+/// the team: position r is PE r.
+///
 /// Chunk c is combined along the ring from position c on, by one path: bitwise equal everywhere.
 namespace heddle {
 
@@ -85,20 +88,83 @@ HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team, const ring_place
   return true;
 }
 
+/// The first half alone, for pieces of `count` elements, `stride` apart in the input: position r
+/// gets piece r. As above with all chunks one further: r sends chunk r - 1 first and ends with
+/// chunk r.
+template <protocol Protocol, class T, class Op, group G>
+HEDDLE_FN bool scatter_along_ring(G group, const team_ref& team, const ring_place& place,
+                                  link_memory* link, const T* input, size_t stride, T* output,
+                                  size_t count, reduce_step<Op> reduction) {
+  using links_type = link_set<Protocol, T, Op, G>;
+  const int n_pes = place.n;
+  links_type ring(group, team);
+  ring.add_receive(link, link, place.previous);
+  ring.add_send(link, link, place.next);
+  for (size_t at = 0; at < count; at += links_type::capacity) {
+    const size_t n = count - at < links_type::capacity ? count - at : links_type::capacity;
+    const auto mine = [&](int piece) {
+      return input + static_cast<size_t>((piece + n_pes) % n_pes) * stride + at;
+    };
+    for (int j = 1; j < n_pes; ++j)
+      if (!ring.exchange(j > 1, true, mine(place.position - j), nullptr, n, reduction.when(false)))
+        return false;
+    if (!ring.exchange(n_pes > 1, false, mine(place.position), output + at, n, reduction))
+      return false;
+  }
+  ring.save();
+  return true;
+}
+
+/// A chain along the ring, which ends at the PE whose position is `root`: it begins at the next
+/// one.
+template <protocol Protocol, class T, class Op, group G>
+HEDDLE_FN bool reduce_to_root(G group, const team_ref& team, const ring_place& place, int root,
+                              link_memory* link, const T* input, T* output, size_t count,
+                              reduce_step<Op> reduction) {
+  using links_type = link_set<Protocol, T, Op, G>;
+  links_type ring(group, team);
+  ring.add_receive(link, link, place.previous);
+  ring.add_send(link, link, place.next);
+  const bool is_root = place.position == root;
+  const bool is_first = place.position == (root + 1) % place.n;
+  for (size_t at = 0; at < count; at += links_type::capacity) {
+    const size_t n = count - at < links_type::capacity ? count - at : links_type::capacity;
+    if (!ring.exchange(!is_first, !is_root, input + at, is_root ? output + at : nullptr, n,
+                       reduction.when(is_root)))
+      return false;
+  }
+  ring.save();
+  return true;
+}
+
 }  // namespace detail
 
 template <protocol Protocol, class T, class Op, block_group B>
 HEDDLE_FN void all_reduce_ring(B block, const all_reduce_args& args, Op op) {
-  link_memory* link = channel_scratch(args.team, block.block_rank(), block.num_blocks()).links();
+  link_memory* links = channel_scratch(args.team, block.block_rank(), block.num_blocks()).links();
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
   const auto& topology = args.topology;
   const int n_pes = args.team.n_pes();
 
+  const detail::ring_place place{n_pes, topology.ring_position, topology.ring_previous,
+                                 topology.ring_next};
+  const detail::reduce_step<Op> reduction{op};
+  // AllReduce's own ways of two leave the first link's counts to themselves; two have no rails.
+  link_memory* link = args.kind != reduce_kind::all_reduce && n_pes == 2
+                          ? links + channel_scratch::rail_link
+                          : links;
+
   block.sync();  // the call before has saved its steps
-  (void)detail::reduce_along_ring<Protocol, T, Op>(
-      block, args.team,
-      detail::ring_place{n_pes, topology.ring_position, topology.ring_previous, topology.ring_next},
-      link, part.input, part.output, part.count, detail::reduce_step<Op>{op});
+  if (args.kind == reduce_kind::reduce_scatter) {
+    (void)detail::scatter_along_ring<Protocol, T, Op>(
+        block, args.team, place, link, part.input, args.count, part.output, part.count, reduction);
+  } else if (args.kind == reduce_kind::reduce) {
+    (void)detail::reduce_to_root<Protocol, T, Op>(block, args.team, place, args.root, link,
+                                                  part.input, part.output, part.count, reduction);
+  } else {
+    (void)detail::reduce_along_ring<Protocol, T, Op>(block, args.team, place, link, part.input,
+                                                     part.output, part.count, reduction);
+  }
 }
 
 }  // namespace heddle

@@ -15,6 +15,9 @@
 ///     down    receive the result from the parent, keep it, send it to the children
 // clang-format on
 ///
+/// Reduce goes up in the same way; then the root of the tree sends what it has combined down the
+/// one path to the root of the call.
+///
 /// A PE runs up to `ahead` chunks up before it takes the first down, so that the tree is a
 /// pipeline; `ahead` is below the slots of a link, so that a PE that is ahead never waits for one
 /// that waits for it.
@@ -36,6 +39,9 @@ class tree_half {
       : up_(block, args.team),
         down_(block, args.team),
         root_(args.topology.trees[index].parent < 0),
+        all_(args.kind == reduce_kind::all_reduce),
+        keeps_(all_ || args.topology.trees[index].to_root == team_topology::tree::here),
+        sends_down_(all_ || args.topology.trees[index].to_root >= 0),
         reduction_{op},
         input_(input),
         output_(output),
@@ -45,24 +51,28 @@ class tree_half {
     for (int c = 0; c < 2; ++c) {
       if (tree.children[c] < 0) continue;
       up_.add_receive(link(c), link(0), tree.children[c]);
-      down_.add_send(link(1 + c), link(2), tree.children[c]);
+      // The root of a reduce's tree sends down what it has just combined.
+      if (all_ || tree.to_root == c)
+        (all_ || !root_ ? down_ : up_).add_send(link(1 + c), link(2), tree.children[c]);
     }
     if (!root_) {
       up_.add_send(link(0), link(tree.place), tree.parent);
-      down_.add_receive(link(2), link(1 + tree.place), tree.parent);
+      if (keeps_ || sends_down_) down_.add_receive(link(2), link(1 + tree.place), tree.parent);
     }
   }
 
   HEDDLE_FN size_t chunks() const { return (n_ + links_type::capacity - 1) / links_type::capacity; }
   HEDDLE_FN bool up(size_t chunk) {
     const size_t at = chunk * links_type::capacity;
-    return up_.exchange(true, true, input_ + at, root_ ? output_ + at : nullptr, size_of(at),
-                        reduction_.when(root_));
+    return up_.exchange(true, true, input_ + at, root_ && keeps_ ? output_ + at : nullptr,
+                        size_of(at), reduction_.when(root_));
   }
   HEDDLE_FN bool down(size_t chunk) {
+    if (!all_ && (root_ || !(keeps_ || sends_down_))) return true;
     const size_t at = chunk * links_type::capacity;
     return down_.exchange(true, true, root_ ? output_ + at : nullptr,
-                          root_ ? nullptr : output_ + at, size_of(at), reduction_.when(false));
+                          !root_ && keeps_ ? output_ + at : nullptr, size_of(at),
+                          reduction_.when(false));
   }
   HEDDLE_FN void save() {
     up_.save();
@@ -76,7 +86,10 @@ class tree_half {
 
   links_type up_;
   links_type down_;
-  bool root_;
+  bool root_;        ///< of the tree
+  bool all_;         ///< all PEs get the result
+  bool keeps_;       ///< this one does
+  bool sends_down_;  ///< some below it do
   reduce_step<Op> reduction_;
   const T* input_;
   T* output_;
@@ -97,8 +110,8 @@ HEDDLE_FN void all_reduce_tree(B block, const all_reduce_args& args, Op op) {
   detail::tree_half<Protocol, T, Op, B> left(block, args, links, 0, part.input, part.output,
                                              first.count, op);
   detail::tree_half<Protocol, T, Op, B> right(block, args, links, 1, part.input + first.count,
-                                              part.output + first.count, part.count - first.count,
-                                              op);
+                                              part.output ? part.output + first.count : nullptr,
+                                              part.count - first.count, op);
   const size_t chunks = left.chunks() > right.chunks() ? left.chunks() : right.chunks();
   for (size_t c = 0; c < chunks + ahead; ++c) {
     if (c < left.chunks() && !left.up(c)) return;

@@ -49,10 +49,50 @@ HEDDLE_FN inline two_shot_buffers buffers_of(const channel_scratch& scratch, int
   return {load(&from.input, relaxed), load(&from.output, relaxed)};
 }
 
+/// What of a call's elements a PE combines, and where the result goes.
+template <class T>
+class two_shot_parts {
+ public:
+  HEDDLE_FN explicit two_shot_parts(const all_reduce_args& args)
+      : kind_(args.kind), stride_(args.count), root_(args.root) {}
+
+  /// The segment of `pe` of a piece of n elements, in the input.
+  HEDDLE_FN segment<T> of(size_t n, int n_pes, int pe) const {
+    if (kind_ != reduce_kind::reduce_scatter) return segment<T>(n, n_pes, pe);
+    segment<T> whole(n, 1, 0);
+    whole.begin = static_cast<size_t>(pe) * stride_;
+    return whole;
+  }
+  /// Where in an output that has it the segment is.
+  HEDDLE_FN size_t place_of(const segment<T>& mine) const {
+    return kind_ == reduce_kind::reduce_scatter ? 0 : mine.begin;
+  }
+  /// Whether `pe` gets the result of `owner`.
+  HEDDLE_FN bool gets(int pe, int owner) const {
+    if (kind_ == reduce_kind::all_reduce) return true;
+    return pe == (kind_ == reduce_kind::reduce ? root_ : owner);
+  }
+  /// Whether outputs are written by other PEs than their own, those of `pe` too.
+  HEDDLE_FN bool is_written(int pe) const {
+    return kind_ == reduce_kind::all_reduce || (kind_ == reduce_kind::reduce && pe == root_);
+  }
+  /// Elements from the first to the last of a PE's input to a piece of n.
+  HEDDLE_FN size_t input_extent(size_t n, int n_pes) const {
+    return kind_ == reduce_kind::reduce_scatter ? static_cast<size_t>(n_pes - 1) * stride_ + n : n;
+  }
+  HEDDLE_FN bool is_all_reduce() const { return kind_ == reduce_kind::all_reduce; }
+
+ private:
+  reduce_kind kind_;
+  size_t stride_;
+  int root_;
+};
+
 /// Tells every other PE where this PE's buffers are, and learns where theirs are.
 template <group G>
 HEDDLE_FN two_shot_way two_shot_enter(G group, const team_ref& team, const channel_scratch& scratch,
-                                      uint64_t epoch, const two_shot_buffers& mine) {
+                                      uint64_t epoch, const two_shot_buffers& mine,
+                                      operation what) {
   const int me = team.my_pe();
   const int n_pes = team.n_pes();
   bool arrived = true;
@@ -67,8 +107,8 @@ HEDDLE_FN two_shot_way two_shot_enter(G group, const team_ref& team, const chann
   }
   for (int pe = group.rank(); pe < n_pes; pe += group.size()) {
     if (pe == me) continue;
-    arrived &= team.wait_by_thread(&scratch.arrival_of(pe).epoch, cmp::ge, epoch,
-                                   operation::all_reduce, pe) == wait_status::ok;
+    arrived &= team.wait_by_thread(&scratch.arrival_of(pe).epoch, cmp::ge, epoch, what, pe) ==
+               wait_status::ok;
     const auto theirs = buffers_of(scratch, pe);
     same &= theirs == mine;
     symmetric &= theirs.symmetric();
@@ -83,8 +123,8 @@ HEDDLE_FN two_shot_way two_shot_enter(G group, const team_ref& team, const chann
 /// addresses before the lines.
 template <class T, class Op, group G, class Buffers>
 HEDDLE_FN void two_shot_in_place(G group, const team_ref& team, const channel_scratch& scratch,
-                                 const segment<T>& mine, reduce_step<Op> reduction, stores how,
-                                 Buffers buffers) {
+                                 const two_shot_parts<T>& parts, const segment<T>& mine, T* output,
+                                 reduce_step<Op> reduction, stores how, Buffers buffers) {
   const int me = team.my_pe();
   const int n_pes = team.n_pes();
   operand_list<T, channel_scratch::max_direct_pes> with;
@@ -94,30 +134,36 @@ HEDDLE_FN void two_shot_in_place(G group, const team_ref& team, const channel_sc
   // Written from this PE on, so that the PEs do not all write to one at the same time.
   for (int i = 0; i < n_pes; ++i) {
     const int pe = me + i < n_pes ? me + i : me + i - n_pes;
-    with.add_destination(reinterpret_cast<T*>(team.ptr(team.heap(), pe) + buffers(pe).output) +
-                         mine.begin);
+    if (!parts.gets(pe, me)) continue;
+    T* there =
+        pe == me ? output : reinterpret_cast<T*>(team.ptr(team.heap(), pe) + buffers(pe).output);
+    with.add_destination(there + parts.place_of(mine));
   }
   for (int pe = group.rank(); pe < n_pes; pe += group.size())
     if (pe != me) take_back(&scratch.arrival_of(pe).taken);
   reduce_copy<T, Op>(group, with.view(), mine.count, reduction, how);
 }
 
-/// The same by multicast, for buffers at the same offsets: an NVLink switch combines, and writes to
-/// all. What does not fill a unit is done without it.
+/// The same by multicast, for inputs at the same offsets: an NVLink switch combines, and writes to
+/// all where all get the result. What does not fill a unit is done without it.
 template <class T, class Op, group G>
 HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team, const channel_scratch& scratch,
-                                     const T* input, T* output, const segment<T>& mine,
-                                     reduce_step<Op> reduction, const two_shot_buffers& offsets) {
+                                     const two_shot_parts<T>& parts, const T* input, T* output,
+                                     const segment<T>& mine, reduce_step<Op> reduction,
+                                     const two_shot_buffers& offsets) {
   using access = multimem<T, Op>;
   constexpr int batch = HEDDLE_HAS_MULTIMEM ? 4 : 1;
   const size_t units = mine.count / access::elements;
   const auto threads = static_cast<size_t>(group.size());
   const T* from = input + mine.begin;
-  T* to = output + mine.begin;
-  const auto completed = [&](typename access::unit value) {
+  T* to = output + parts.place_of(mine);
+  const auto write = [&](size_t unit, typename access::unit value) {
     for (int e = 0; e < access::elements; ++e)
       value.element[e] = finish_stored<T, Op>(value.element[e], reduction);
-    return value;
+    if (parts.is_all_reduce())
+      access::store(team, to + unit * access::elements, value);
+    else
+      *reinterpret_cast<typename access::unit*>(to + unit * access::elements) = value;
   };
 
   fence_multicast();  // what all have written by its own address
@@ -127,19 +173,19 @@ HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team, const channe
     for (int b = 0; b < batch; ++b)
       value[b] =
           access::load_reduce(reduction.op, team, from + (i + b * threads) * access::elements);
-    for (int b = 0; b < batch; ++b)
-      access::store(team, to + (i + b * threads) * access::elements, completed(value[b]));
+    for (int b = 0; b < batch; ++b) write(i + b * threads, value[b]);
   }
   for (; i < units; i += threads)
-    access::store(team, to + i * access::elements,
-                  completed(access::load_reduce(reduction.op, team, from + i * access::elements)));
+    write(i, access::load_reduce(reduction.op, team, from + i * access::elements));
   fence_multicast();
 
   segment<T> rest = mine;
   rest.begin += units * access::elements;
   rest.count -= units * access::elements;
-  two_shot_in_place<T, Op>(group, team, scratch, rest, reduction, stores::cached,
-                           [&](int) { return offsets; });
+  // Of a reduce_scatter the output begins with the segment.
+  T* rest_output = output + (parts.place_of(rest) == 0 ? units * access::elements : 0);
+  two_shot_in_place<T, Op>(group, team, scratch, parts, rest, rest_output, reduction,
+                           stores::cached, [&](int) { return offsets; });
 }
 
 /// Whether the staged way is there for remote PEs. A GPU's registers are full as it is, and its
@@ -147,21 +193,22 @@ HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team, const channe
 inline constexpr bool two_shot_has_network = !HEDDLE_ON_CUDA;
 
 /// One piece of at most staging_capacity() bytes. The slot of PE p in staging_in holds its input to
-/// my segment; staging_out has the layout of the piece.
+/// my segment; staging_out has the layout of an output.
 template <class T, class Op, group G>
 HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scratch& scratch,
-                               int barrier, const T* input, T* output, size_t n,
-                               reduce_step<Op> reduction) {
+                               int barrier, const two_shot_parts<T>& parts, const T* input,
+                               T* output, size_t n, reduce_step<Op> reduction) {
   const int me = team.my_pe();
   const int n_pes = team.n_pes();
-  const segment<T> mine(n, n_pes, me);
-  const size_t slot_bytes = segment<T>(n, n_pes, 0).count * sizeof(T);
+  const segment<T> mine = parts.of(n, n_pes, me);
+  const size_t slot_bytes = parts.of(n, n_pes, 0).count * sizeof(T);
+  const size_t place = parts.place_of(mine);
   auto* in = scratch.staging_in();
   auto* out = reinterpret_cast<T*>(scratch.staging_out());
 
   for (int i = 1; i < n_pes; ++i) {
     const int pe = (me + i) % n_pes;
-    const segment<T> theirs(n, n_pes, pe);
+    const segment<T> theirs = parts.of(n, n_pes, pe);
     auto* slot = in + static_cast<size_t>(me) * slot_bytes;
     const auto* from = reinterpret_cast<const byte*>(input + theirs.begin);
     if constexpr (two_shot_has_network)
@@ -175,39 +222,44 @@ HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scra
   for (int pe = 0; pe < n_pes; ++pe)
     with.add_source(pe == me ? static_cast<const void*>(input + mine.begin)
                              : in + static_cast<size_t>(pe) * slot_bytes);
-  with.add_destination(output + mine.begin);
+  if (parts.gets(me, me)) with.add_destination(output + place);
   bool has_remote = false;
   for (int i = 1; i < n_pes; ++i) {
     const int pe = (me + i) % n_pes;
+    if (!parts.gets(pe, me)) continue;
     if (two_shot_has_network && team.is_remote(pe))
       has_remote = true;
     else
-      with.add_destination(team.ptr(out, pe) + mine.begin);
+      with.add_destination(team.ptr(out, pe) + place);
   }
   // The network takes the result from here: `output` is the user's again on return.
-  if (has_remote) with.add_destination(out + mine.begin);
+  if (has_remote) with.add_destination(out + place);
   reduce_copy<T, Op>(group, with.view(), mine.count, reduction);
   for (int i = 1; two_shot_has_network && has_remote && i < n_pes; ++i) {
     const int pe = (me + i) % n_pes;
-    if (team.is_remote(pe)) team.put_nbi(group, out + mine.begin, out + mine.begin, mine.count, pe);
+    if (team.is_remote(pe) && parts.gets(pe, me))
+      team.put_nbi(group, out + place, out + place, mine.count, pe);
   }
   if (team.sync(group, barrier) != wait_status::ok) return false;
 
   for (int i = 1; i < n_pes; ++i) {
-    const segment<T> theirs(n, n_pes, (me + i) % n_pes);
-    copy(group, output + theirs.begin, out + theirs.begin, theirs.count * sizeof(T));
+    const int pe = (me + i) % n_pes;
+    const segment<T> theirs = parts.of(n, n_pes, pe);
+    if (parts.gets(me, pe))
+      copy(group, output + theirs.begin, out + theirs.begin, theirs.count * sizeof(T));
   }
   return true;
 }
 
 template <class T, class Op, bool Multicast>
 HEDDLE_FN bool goes_by_multicast(const team_ref& team, const two_shot_buffers& offsets,
-                                 size_t bytes, reduce_step<Op> reduction) {
+                                 const T* output, size_t bytes, reduce_step<Op> reduction) {
   if (!Multicast || !multimem<T, Op>::supported) return false;
   if (reduction.finishes() && !multimem<T, Op>::averages) return false;
   const uint64_t last = offsets.input > offsets.output ? offsets.input : offsets.output;
   const bool reached = !HEDDLE_HAS_MULTIMEM || last + bytes <= team.multicast_bytes();
-  return reached && (offsets.input | offsets.output) % 16 == 0;
+  return reached &&
+         (offsets.input | offsets.output | reinterpret_cast<uintptr_t>(output)) % 16 == 0;
 }
 
 }  // namespace detail
@@ -217,46 +269,54 @@ HEDDLE_FN bool goes_by_multicast(const team_ref& team, const two_shot_buffers& o
 template <class T, class Op, bool Multicast = false, block_group B>
 HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args, Op op) {
   const team_ref& team = args.team;
+  const int n_pes = team.n_pes();
   const channel_scratch scratch(team, block.block_rank(), block.num_blocks());
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
   if (part.count == 0) return;  // on every PE: without the closing barrier it must not enter
   const int barrier = team_memory::first_channel_barrier + block.block_rank();
+  const detail::two_shot_parts<T> parts(args);
 
   block.sync();  // the call before has counted
   const uint64_t epoch = scratch.state().two_shot + 1;
-  const size_t bytes = part.count * sizeof(T);
+  const size_t bytes = parts.input_extent(part.count, n_pes) * sizeof(T);
   const detail::reduce_step<Op> reduction{op};
-  const detail::two_shot_buffers mine = {team.symmetric_offset(part.input, bytes),
-                                         team.symmetric_offset(part.output, bytes)};
-  const detail::segment<T> my_segment(part.count, team.n_pes(), team.my_pe());
+  // An output that no other PE writes may be anywhere.
+  const detail::two_shot_buffers mine = {
+      team.symmetric_offset(part.input, bytes),
+      parts.is_written(team.my_pe()) ? team.symmetric_offset(part.output, part.count * sizeof(T))
+                                     : 0};
+  const detail::segment<T> my_segment = parts.of(part.count, n_pes, team.my_pe());
   const auto way = team.has_network() ? detail::two_shot_way::staged
-                                      : detail::two_shot_enter(block, team, scratch, epoch, mine);
+                                      : detail::two_shot_enter(block, team, scratch, epoch, mine,
+                                                               operation_of(args.kind));
   if (block.rank() == 0) scratch.state().two_shot = epoch;
   if (way == detail::two_shot_way::aborted) return;
 
   if (way != detail::two_shot_way::staged) {
     if (way == detail::two_shot_way::same_offsets &&
-        detail::goes_by_multicast<T, Op, Multicast>(team, mine, bytes, reduction)) {
+        detail::goes_by_multicast<T, Op, Multicast>(team, mine, part.output, bytes, reduction)) {
       if constexpr (Multicast && detail::multimem<T, Op>::supported)
-        detail::two_shot_by_multicast<T, Op>(block, team, scratch, part.input, part.output,
+        detail::two_shot_by_multicast<T, Op>(block, team, scratch, parts, part.input, part.output,
                                              my_segment, reduction, mine);
     } else if (way == detail::two_shot_way::same_offsets) {
-      detail::two_shot_in_place<T, Op>(block, team, scratch, my_segment, reduction, args.stores,
-                                       [&](int) { return mine; });
+      detail::two_shot_in_place<T, Op>(block, team, scratch, parts, my_segment, part.output,
+                                       reduction, args.stores, [&](int) { return mine; });
     } else {
       detail::two_shot_in_place<T, Op>(
-          block, team, scratch, my_segment, reduction, args.stores,
+          block, team, scratch, parts, my_segment, part.output, reduction, args.stores,
           [&](int pe) { return pe == team.my_pe() ? mine : detail::buffers_of(scratch, pe); });
     }
     (void)team.sync(block, barrier);
     return;
   }
   // A segment for each PE must fit in the staging area, with borders on cache lines.
-  const size_t staged = scratch.staging_capacity() / sizeof(T) -
-                        static_cast<size_t>(team.n_pes()) * cache_line / sizeof(T);
+  const size_t room =
+      scratch.staging_capacity() / sizeof(T) - static_cast<size_t>(n_pes) * cache_line / sizeof(T);
+  const size_t staged =
+      args.kind == reduce_kind::reduce_scatter ? room / static_cast<size_t>(n_pes) : room;
   for (size_t at = 0; at < part.count; at += staged) {
     const size_t n = part.count - at < staged ? part.count - at : staged;
-    if (!detail::two_shot_staged<T, Op>(block, team, scratch, barrier, part.input + at,
+    if (!detail::two_shot_staged<T, Op>(block, team, scratch, barrier, parts, part.input + at,
                                         part.output + at, n, reduction))
       return;
     block.sync();  // the results are out before the next piece is pushed

@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/coll/scratch.hpp>
+#include <heddle/device/impl/copy.hpp>
+
+namespace heddle::detail {
+
+/// How a piece gets from one PE to another: see exchange.hpp.
+enum class way { none, words, slots, by_sender, by_receiver };
+
+/// A channel's part of a piece, and the steps in which it goes by words or slots.
+struct piece {
+  way by;
+  size_t offset;  ///< where it begins, bytes
+  size_t bytes;
+
+  HEDDLE_FN size_t capacity() const {
+    return by == way::words ? mailbox::ll_capacity : mailbox::simple_capacity;
+  }
+  HEDDLE_FN size_t steps() const {
+    return by == way::words || by == way::slots ? (bytes + capacity() - 1) / capacity() : 0;
+  }
+  HEDDLE_FN size_t bytes_in(size_t step) const {
+    const size_t done = step * capacity();
+    return bytes - done < capacity() ? bytes - done : capacity();
+  }
+  HEDDLE_FN size_t offset_in(size_t step) const { return offset + step * capacity(); }
+};
+
+/// The mailboxes of one channel as one thread of its block sees them, in a call in which pairs of
+/// PEs move pieces step by step: what a call does in a step, and what it counts at the end.
+template <block_group B>
+class mailbox_channel {
+ public:
+  HEDDLE_FN mailbox_channel(B block, const team_ref& team, operation what)
+      : block_(block),
+        team_(team),
+        scratch_(team, block.block_rank(), block.num_blocks()),
+        what_(what) {}
+
+ protected:
+  /// The i-th PE after this one.
+  HEDDLE_FN int after(int i) const {
+    const int pe = team_.my_pe() + i;
+    return pe < team_.n_pes() ? pe : pe - team_.n_pes();
+  }
+  /// What `pe` sends here, and the memory at `pe` of what this PE sends there.
+  HEDDLE_FN mailbox& from(int pe) const { return scratch_.mailbox_of(pe); }
+  HEDDLE_FN mailbox* at(int pe) const { return team_.ptr(&from(team_.my_pe()), pe); }
+  /// This channel's part of a piece of `bytes`, which begins at `offset`.
+  HEDDLE_FN piece part_of(way by, size_t offset, size_t bytes) const {
+    const auto channels = static_cast<size_t>(block_.num_blocks());
+    const size_t lines = (bytes + cache_line - 1) / cache_line;
+    const size_t each = (channels == 1 ? lines : (lines + channels - 1) / channels) * cache_line;
+    const size_t begin = each * static_cast<size_t>(block_.block_rank());
+    const size_t first = begin < bytes ? begin : bytes;
+    return {by, offset + first, bytes - first < each ? bytes - first : each};
+  }
+
+  // ---- sending: room, then the data by all threads, then, after a sync, fill_slot by one ----
+
+  /// Waits until the slot of `step` is empty. `answered`: `pe` has sent something in the step
+  /// before. False if the team was aborted.
+  HEDDLE_FN bool has_room(int pe, way by, size_t step, bool answered) const {
+    if (answered) return true;
+    const auto& flow = flow_of(from(pe), by);
+    const uint64_t number = flow.sent + step;
+    if (number < flow.emptied + mailbox::slots) return true;
+    return team_.wait_by_thread(&credit_of(from(pe), by), cmp::ge, number + 1 - mailbox::slots,
+                                what_, pe) == wait_status::ok;
+  }
+  /// To a mapped PE.
+  HEDDLE_FN void write(int pe, const piece& out, size_t step, const byte* source) const {
+    const uint64_t number = flow_of(from(pe), out.by).sent + step;
+    if (out.by == way::words)
+      write_words(at(pe)->ll[slot_of(number)], source, out.bytes_in(step), number);
+    else
+      copy(block_, at(pe)->simple[slot_of(number)].data, source, out.bytes_in(step));
+  }
+  /// Tells that a slot is full, and brings it there if it is remote.
+  HEDDLE_FN void fill_slot(int pe, const piece& out, size_t step, const byte* source) const {
+    const uint64_t number = from(pe).simple_flow.sent + step;
+    if (!team_.is_remote(pe))
+      return store(&at(pe)->simple[slot_of(number)].filled, number + 1, release);
+    auto& there = from(team_.my_pe()).simple[slot_of(number)];
+    lend(pe, static_cast<int>(slot_of(number)), there.data, source, out.bytes_in(step),
+         &there.filled, number + 1);
+  }
+
+  // ---- receiving: by one thread each, then, all having agreed, the data ----
+
+  HEDDLE_FN bool slot_is_filled(int pe, size_t step) const {
+    const uint64_t number = from(pe).simple_flow.received + step;
+    return team_.wait_by_thread(&from(pe).simple[slot_of(number)].filled, cmp::ge, number + 1,
+                                what_, pe) == wait_status::ok;
+  }
+  HEDDLE_FN const byte* slot_data(int pe, size_t step) const {
+    return from(pe).simple[slot_of(from(pe).simple_flow.received + step)].data;
+  }
+  /// Waits for word `w` of a step. False if the team was aborted.
+  HEDDLE_FN bool read_word(int pe, size_t step, size_t w, uint64_t& data) const {
+    const uint64_t number = from(pe).ll_flow.received + step;
+    const uint32_t flag = ll_flag(number, team_.flag_period());
+    const ll_line* line = &from(pe).ll[slot_of(number)][w];
+    auto look = [&](uint64_t& seen) {
+      const bool here = ll_load(line, flag, data);
+      seen = load(&line->flag0, relaxed);
+      return here;
+    };
+    return team_.wait_by_thread(look, line, cmp::eq, flag, what_, pe) == wait_status::ok;
+  }
+  /// When every thread has read it. `answers`: this PE has sent `pe` something in this step.
+  HEDDLE_FN void give_back(int pe, const piece& in, size_t step, bool answers) const {
+    const uint64_t number = flow_of(from(pe), in.by).received + step;
+    if (in.by == way::slots) {
+      auto& slot = from(pe).simple[slot_of(number)];
+      take_back(&slot.taken);
+      if (!team_.is_remote(pe))
+        for (size_t i = 0; i < in.bytes_in(step); i += cache_line)
+          take_back(reinterpret_cast<uint64_t*>(slot.data + i));
+    }
+    if (answers) return;
+    if (team_.is_remote(pe))
+      team_.tell(&credit_of(from(team_.my_pe()), in.by), number + 1, pe);
+    else
+      store(&credit_of(*at(pe), in.by), number + 1, release);
+  }
+
+  // ---- at the end ----
+
+  /// By one thread for each PE. `is_done`: `pe` has said, or will have before this call ends, that
+  /// it has emptied all that it was sent.
+  HEDDLE_FN void count_steps_with(int pe, const piece& out, const piece& in, bool is_done) const {
+    mailbox& box = from(pe);
+    const size_t out_steps = out.steps();
+    const size_t in_steps = in.steps();
+    if (in_steps > 0 || is_done) {
+      box.ll_flow.emptied = box.ll_flow.sent;
+      box.simple_flow.emptied = box.simple_flow.sent;
+      if (out_steps > 0)
+        flow_of(box, out.by).emptied += is_done || in_steps > out_steps ? out_steps : in_steps - 1;
+    }
+    if (out_steps > 0) flow_of(box, out.by).sent += out_steps;
+    if (in_steps > 0) flow_of(box, in.by).received += in_steps;
+  }
+  /// What was sent from memory of the user's has left it. By the threads that have sent.
+  HEDDLE_FN void settle_all() const {
+    for (int i = 1 + block_.rank(); i < team_.n_pes(); i += block_.size())
+      for (int slot = 0; team_.is_remote(after(i)) && slot < mailbox::slots; ++slot)
+        settle(after(i), slot);
+  }
+  /// Sends from where the bytes are. They are in use until it is settled.
+  HEDDLE_FN void lend(int pe, int slot, byte* target, const byte* source, size_t bytes,
+                      uint64_t* word, uint64_t value) const {
+    settle(pe, slot);
+    from(pe).borrowed[slot] = team_.send_borrowed(target, source, bytes, word, value, pe) + 1;
+  }
+
+  B block_;
+  const team_ref& team_;
+  channel_scratch scratch_;
+  operation what_;
+
+ private:
+  HEDDLE_FN static mailbox::flow& flow_of(mailbox& box, way by) {
+    return by == way::words ? box.ll_flow : box.simple_flow;
+  }
+  HEDDLE_FN static uint64_t& credit_of(mailbox& box, way by) {
+    return by == way::words ? box.ll_credit : box.simple_credit;
+  }
+  HEDDLE_FN static size_t slot_of(uint64_t number) { return number % mailbox::slots; }
+
+  HEDDLE_FN static uint64_t word_at(const byte* source, size_t bytes, size_t word) {
+    uint64_t data = 0;
+    const size_t left = bytes - word * 8;
+    memcpy(&data, source + word * 8, left < 8 ? left : 8);
+    return data;
+  }
+  HEDDLE_FN void write_words(ll_line* slot, const byte* source, size_t bytes,
+                             uint64_t number) const {
+    const uint32_t flag = ll_flag(number, team_.flag_period());
+    const size_t words = (bytes + 7) / 8;
+    // The first of each slot in a flag period rewrites all of it (see ll.hpp).
+    const bool refresh = flag <= mailbox::slots && number >= mailbox::slots;
+    const size_t written = refresh ? mailbox::ll_capacity / 8 : words;
+    for (auto w = static_cast<size_t>(block_.rank()); w < written;
+         w += static_cast<size_t>(block_.size()))
+      ll_store(&slot[w], w < words ? word_at(source, bytes, w) : 0, flag);
+  }
+  HEDDLE_FN void settle(int pe, int slot) const {
+    uint64_t& borrowed = from(pe).borrowed[slot];
+    if (borrowed) team_.await_borrowed(borrowed - 1, pe);
+    borrowed = 0;
+  }
+};
+
+}  // namespace heddle::detail

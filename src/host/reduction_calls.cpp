@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/reduction_calls.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "coll/topology.hpp"
+#include "host/element_bytes.hpp"
+#include "host/runtime.hpp"
+#include "host/team.hpp"
+#include "support/log.hpp"
+#include "support/throw_error.hpp"
+
+namespace heddle {
+
+namespace {
+
+collective collective_of(reduce_kind kind) {
+  return kind == reduce_kind::reduce           ? collective::reduce
+         : kind == reduce_kind::reduce_scatter ? collective::reduce_scatter
+                                               : collective::all_reduce;
+}
+
+void require_buffers(const char* function, const void* input, const void* output, std::size_t count,
+                     std::size_t size) {
+  if (count > 0 && (!input || !output)) [[unlikely]]
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: {} is NULL, with a count of {}", function,
+                input ? "output" : "input", count);
+  if (((reinterpret_cast<std::uintptr_t>(input) | reinterpret_cast<std::uintptr_t>(output)) &
+       (size - 1)) != 0) [[unlikely]]
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "{}: input {} and output {} must be aligned to the element's {} bytes", function,
+                input, output, size);
+}
+
+/// In place, or apart: by the addresses that the buffers have in the heap, if they are registered.
+/// `in_place` is where in the input the output is then.
+void require_no_overlap(const char* function, const void* input, std::size_t input_bytes,
+                        const void* output, std::size_t output_bytes, std::size_t in_place) {
+  const auto from = reinterpret_cast<std::uintptr_t>(input);
+  const auto to = reinterpret_cast<std::uintptr_t>(output);
+  if (to == from + in_place || to >= from + input_bytes || from >= to + output_bytes) [[likely]]
+    return;
+  throw_error(
+      HEDDLE_ERROR_INVALID_ARGUMENT,
+      "{}: input {} of {} bytes and output {} of {} bytes overlap; they must be {} or apart",
+      function, input, input_bytes, output, output_bytes,
+      in_place == 0 ? "the same (in place)"
+                    : fmt::format("in place (the output {} bytes into the input)", in_place));
+}
+
+}  // namespace
+
+reduction_calls::reduction_calls(heddle_team& team, const team_topology& topology) : team_(team) {
+  args_.team = team.ref();
+  args_.topology = topology;
+}
+
+plan_question reduction_calls::question(collective what, std::size_t bytes) const {
+  auto asked = team_.question(bytes);
+  asked.what = what;
+  asked.has_domains = args_.topology.domains.count > 1;
+  return asked;
+}
+
+const reduction_calls::cached_kernel& reduction_calls::kernel_for(reduce_kind kind,
+                                                                  std::size_t bytes,
+                                                                  heddle_type_t type,
+                                                                  heddle_op_t op) {
+  const auto bucket = static_cast<std::size_t>(std::bit_width(bytes - 1));
+  auto& buckets = kernels_[static_cast<std::size_t>(kind)][type][op];
+  if (!buckets) [[unlikely]]
+    buckets = std::make_unique<cached_kernels>();
+  auto& cached = (*buckets)[bucket];
+  if (!cached.kernel.on_host) [[unlikely]] {
+    const auto asked = question(collective_of(kind), std::size_t{1} << bucket);
+    cached.plan = choose_reduction(asked);
+    cached.kernel = all_reduce_kernel(cached.plan, type, op);
+    log::info(log::subsystem::coll, "{} up to {} bytes, team {}: {}", name_of(asked.what),
+              asked.bytes, team_.name(), heddle::explain(cached.plan, asked));
+  }
+  return cached;
+}
+
+std::string reduction_calls::explain(collective what, std::size_t count, heddle_type_t type) const {
+  const std::size_t bytes = std::min(count, most_bytes) * bytes_of(type);
+  const auto asked = question(what, bytes == 0 ? 0 : std::bit_ceil(bytes));
+  return heddle::explain(choose_reduction(asked), asked);
+}
+
+/// HEDDLE_CHECK=1: all members have made the same call.
+void reduction_calls::compare(const call& call, std::size_t count, heddle_type_t type,
+                              heddle_op_t op) const {
+  const auto all = team_.exchange({static_cast<std::uint64_t>(call.kind), count,
+                                   static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(op),
+                                   static_cast<std::uint64_t>(call.root)});
+  const auto told = [&](const heddle_team::words& words) {
+    auto text = fmt::format("count {}, type {}, op {}", words[1],
+                            name_of(static_cast<heddle_type_t>(words[2])), words[3]);
+    if (call.kind == reduce_kind::reduce) text += fmt::format(", root {}", words[4]);
+    return text;
+  };
+  for (std::size_t pe = 0; pe < all.size(); ++pe) {
+    if (all[pe][0] != all[0][0])
+      throw_error(HEDDLE_ERROR_MISMATCH,
+                  "{} on team {}: PEs {} and 0 have called different functions", call.function,
+                  team_.name(), pe);
+    if (all[pe] != all[0])
+      throw_error(HEDDLE_ERROR_MISMATCH, "{} on team {}: PE {} gave {}; PE 0 gave {}",
+                  call.function, team_.name(), pe, told(all[pe]), told(all[0]));
+  }
+}
+
+void reduction_calls::run(const call& call, const void* input, void* output, std::size_t count,
+                          heddle_type_t type, heddle_op_t op, heddle_stream_t stream) {
+  const char* function = call.function;
+  const std::size_t bytes = bytes_of_elements(function, count, type);
+  if (static_cast<unsigned>(op) >= num_ops) [[unlikely]]
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: {} is not a heddle_op_t", function,
+                static_cast<int>(op));
+  const int n_pes = team_.n_pes();
+  const bool scatters = call.kind == reduce_kind::reduce_scatter;
+  if (scatters && bytes > most_bytes / static_cast<std::size_t>(n_pes)) [[unlikely]]
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "{}: {} elements for each of {} PEs are more than an address can reach", function,
+                count, n_pes);
+  const bool has_output = call.kind != reduce_kind::reduce || team_.my_pe() == call.root;
+  require_buffers(function, input, has_output ? output : input, count, bytes_of(type));
+  team_.check();
+  auto& runtime = team_.runtime();
+  if (runtime.environment().check) compare(call, count, type, op);
+  if (bytes == 0) return;
+  team_.require_reachable(function);
+
+  const std::size_t input_bytes = scatters ? bytes * static_cast<std::size_t>(n_pes) : bytes;
+  const auto& kernel = kernel_for(call.kind, input_bytes, type, op);
+  const auto& heap = runtime.heap();
+  args_.input = heap.translate(input, input_bytes);
+  args_.output = has_output ? heap.translate(output, bytes) : nullptr;
+  if (has_output)
+    require_no_overlap(function, args_.input, input_bytes, args_.output, bytes,
+                       scatters ? bytes * static_cast<std::size_t>(team_.my_pe()) : 0);
+  args_.count = count;
+  args_.kind = call.kind;
+  args_.root = call.root;
+  if (call.kind == reduce_kind::reduce) set_root(args_.topology, team_.my_pe(), n_pes, call.root);
+  set_reduction(args_, type, op, n_pes);
+  args_.stores = kernel.plan.streaming ? detail::stores::streaming : detail::stores::cached;
+  team_.launch_collective({kernel.plan.channels, kernel.plan.threads}, kernel.kernel, &args_,
+                          sizeof args_, stream);
+}
+
+void reduction_calls::all_reduce(const void* input, void* output, std::size_t count,
+                                 heddle_type_t type, heddle_op_t op, heddle_stream_t stream) {
+  run({"heddle_all_reduce", reduce_kind::all_reduce}, input, output, count, type, op, stream);
+}
+
+void reduction_calls::reduce_scatter(const void* input, void* output, std::size_t count,
+                                     heddle_type_t type, heddle_op_t op, heddle_stream_t stream) {
+  run({"heddle_reduce_scatter", reduce_kind::reduce_scatter}, input, output, count, type, op,
+      stream);
+}
+
+void reduction_calls::reduce(const void* input, void* output, std::size_t count, heddle_type_t type,
+                             heddle_op_t op, int root, heddle_stream_t stream) {
+  team_.require_pe("heddle_reduce", root);
+  run({"heddle_reduce", reduce_kind::reduce, root}, input, output, count, type, op, stream);
+}
+
+}  // namespace heddle
