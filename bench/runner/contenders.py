@@ -15,6 +15,9 @@ from pathlib import Path
 
 KI, MI = 1024, 1024 * 1024
 
+# Those that are measured beside AllReduce; the first four are compared with the peers.
+COLLECTIVES = ("broadcast", "all_gather", "reduce_scatter", "all_to_all", "gather", "scatter", "reduce")
+
 
 @dataclass(frozen=True)
 class Contender:
@@ -138,6 +141,13 @@ def blocks(bin_dir: Path, quick: bool) -> list[Block]:
             to.mpich("mpi_all_reduce", 2, *fresh),
         ), 1 if quick else 5, probe=flag),
     ]
+    for n in (2, 4):
+        bind = n == 2
+        result.append(Block(f"collectives_{n}", f"The other collectives, {n} PEs", (
+            to.heddle("heddle", "bench_collective", n, *step, bind=bind),
+            to.openmpi("mpi_collective", n, *step, bind=bind),
+            to.mpich("mpi_collective", n, *step, bind=bind),
+        ), rounds, probe=flag))
     for n in (4, 8):
         result.append(Block(f"crowded_{n}", f"AllReduce, {n} PEs", (
             to.heddle("heddle", "bench_all_reduce", n, *few, bind=False),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import statistics
 
-from .contenders import MI, Block
+from .contenders import COLLECTIVES, MI, Block
 from .measure import Results, Series
 from .rules import Verdict, compare, human
 
@@ -109,6 +109,19 @@ def bare_section(bare: Series, what: str) -> str:
                  [row + ["-"] * (6 - len(row)) for row in rows])
 
 
+def collectives_section(block: dict[str, Series]) -> str:
+    heddle, peers = block["heddle"], [block["Open MPI"], block["MPICH"]]
+    text = []
+    for what in COLLECTIVES:
+        rows = [[human(size), microseconds(heddle.median(what, "heddle", size)),
+                 *(microseconds(peer.median(what, "MPI", size)) for peer in peers),
+                 *(_ratio(heddle, (what, "heddle"), peer, (what, "MPI"), size) for peer in peers)]
+                for size in heddle.sizes(what)]
+        text.append(f"{what}, us:\n\n" + table(
+            ["size", "heddle", "Open MPI", "MPICH", "time / Open MPI", "time / MPICH"], rows))
+    return "\n\n".join(text)
+
+
 def network_section(block: dict[str, Series]) -> str:
     what = "all_reduce"
     bare, heddle = block["bare TCP exchange"], block["heddle"]
@@ -206,6 +219,8 @@ def section(block: Block, series: dict[str, Series]) -> str:
         body = rdma_section(series)
     elif block.name.startswith("network"):
         body = network_section(series)
+    elif block.name.startswith("collectives"):
+        body = collectives_section(series)
     elif block.name.startswith("crowded"):
         body = crowded_section(series)
     elif block.name == "init":

@@ -13,7 +13,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 
-from .contenders import KI, MI
+from .contenders import COLLECTIVES, KI, MI
 from .measure import Results, Series
 
 
@@ -142,6 +142,25 @@ def all_reduce_rules(results: Results) -> list[Verdict]:
     return verdicts
 
 
+def collectives_rules(results: Results, n: int) -> list[Verdict]:
+    block = results[f"collectives_{n}"]
+    heddle = block["heddle"]
+    verdicts = []
+    for peer in ("Open MPI", "MPICH"):
+        for what in COLLECTIVES[:4]:
+            sizes = block[peer].sizes(what)
+            ratios = [compare(heddle, (what, "heddle"), block[peer], (what, "MPI"), s) for s in sizes]
+            rule = f"{what}, {n} PEs, against {peer}, 8 B to 64 MiB"
+            verdicts.append(decide(rule, "faster", sizes, ratios, 1.0, True,
+                                   missing(heddle, block[peer])))
+            measured = [r.of_rounds for r in ratios if r is not None]
+            if measured:
+                mean = statistics.geometric_mean(measured)
+                verdicts.append(Verdict(f"{rule}, geometric mean", "at most 0.5", mean <= 0.5,
+                                        f"{mean:.2f}"))
+    return verdicts
+
+
 def network_rules(results: Results, name: str, pes: str) -> list[Verdict]:
     what = "all_reduce"
     verdicts = []
@@ -245,6 +264,8 @@ def rdma_rules(results: Results) -> list[Verdict]:
 RULES = {
     "put": put_rules,
     "all_reduce": all_reduce_rules,
+    "collectives_2": lambda results: collectives_rules(results, 2),
+    "collectives_4": lambda results: collectives_rules(results, 4),
     "crowded_4": lambda results: crowded_rules(results, 4),
     "crowded_8": lambda results: crowded_rules(results, 8),
     "network_2": lambda results: network_rules(results, "network_2", "a PE on each of 2 hosts"),

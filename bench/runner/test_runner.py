@@ -86,11 +86,11 @@ class Verdicts(unittest.TestCase):
         results = {block.name: {c.name: absent for c in block.contenders}
                    for block in every_block()}
         verdicts = rules.judge(results)
-        self.assertEqual(len(verdicts), 25)
+        self.assertEqual(len(verdicts), 41)
         for verdict in verdicts:
             self.assertFalse(verdict.passed)
             self.assertIn("not measured: heddle-run is not built", verdict.found)
-        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 25)
+        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 41)
 
 
 class Tables(unittest.TestCase):
@@ -163,6 +163,26 @@ class NetworkPut(unittest.TestCase):
         one = Series(rounds=[{("perftest_write_lat", "perftest", 8): 600.0,
                               ("network_signal", "heddle", 8): 900.0}])
         self.assertIn("| 600.0 | 900.0 | 1.50 |", report.rdma_section({"machine": one}))
+
+
+class Collectives(unittest.TestCase):
+    def results(self, ours: float):
+        def block_of(variant, us):
+            return Series(rounds=[{(what, variant, 8): us for what in contenders.COLLECTIVES}],
+                          probes_us=[STILL])
+        return {"collectives_2": {"heddle": block_of("heddle", ours), "Open MPI": block_of("MPI", 1.0),
+                                  "MPICH": block_of("MPI", 2.0)}}
+
+    def test_must_be_faster_at_each_size_and_twice_as_fast_on_the_whole(self):
+        def passed(ours):
+            return [v.passed for v in rules.collectives_rules(self.results(ours), 2)]
+        self.assertEqual(passed(0.4), [True] * 16)
+        self.assertEqual(passed(0.6), [True, False] * 4 + [True] * 8)
+        self.assertEqual(passed(1.1), [False] * 8 + [True, False] * 4)
+
+    def test_are_shown_with_both_peers(self):
+        text = report.collectives_section(self.results(0.5)["collectives_2"])
+        self.assertIn("| 8 B | 0.500 | 1.000 | 2.000 | 0.50 | 0.25 |", text)
 
 
 class Blocks(unittest.TestCase):

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// MPI_Bcast and its kin, as exchange_sweep.hpp asks. Built with each MPI that is installed.
+// MPI_Bcast and its kin, as collective_sweep.hpp asks. Built with each MPI that is installed.
 #include <mpi.h>
 
-#include "../exchange_sweep.hpp"
+#include "../collective_sweep.hpp"
 #include "page_memory.hpp"
 
 namespace {
@@ -48,6 +48,14 @@ class mpi_contender {
     const int n = static_cast<int>(piece);
     MPI_Scatter(input(), n, MPI_BYTE, output(), n, MPI_BYTE, 0, MPI_COMM_WORLD);
   }
+  void reduce_scatter(std::size_t piece) {
+    MPI_Reduce_scatter_block(input(), output(), static_cast<int>(piece / sizeof(float)), MPI_FLOAT,
+                             MPI_SUM, MPI_COMM_WORLD);
+  }
+  void reduce(std::size_t piece) {
+    MPI_Reduce(input(), output(), static_cast<int>(piece / sizeof(float)), MPI_FLOAT, MPI_SUM, 0,
+               MPI_COMM_WORLD);
+  }
 
  private:
   int rank_ = 0;
@@ -60,11 +68,11 @@ class mpi_contender {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const auto options = bench::options::parse(argc, argv, "MPI's collectives that combine nothing");
-  const int status = bench::run_program("mpi_exchange", [&] {
+  const auto options = bench::options::parse(argc, argv, "MPI's collectives beside AllReduce");
+  const int status = bench::run_program("mpi_collective", [&] {
     mpi_contender contender(options.max_bytes);
     bench::report_binding(contender.my_pe());
-    bench::sweep_exchanges(contender, "MPI", options);
+    bench::sweep_collectives(contender, "MPI", options);
   });
   if (status != 0) MPI_Abort(MPI_COMM_WORLD, status);
   MPI_Finalize();
