@@ -66,8 +66,9 @@ typedef enum heddle_type HEDDLE_ENUM {
 } heddle_type_t;
 
 /// Integers wrap. Floating point of 8 and 16 bits is combined in float32, and rounded to itself
-/// where it goes from PE to PE; float8 that is too large becomes the largest finite number. A NaN
-/// in min or max is the result. AVG divides the sum by n_pes, integers truncating towards zero.
+/// where it goes from PE to PE; float8 that is too large, or infinite, becomes the largest finite
+/// number. A NaN in min or max is the result. AVG divides the sum by n_pes; that of integers, which
+/// may have wrapped, truncating towards zero.
 typedef enum heddle_op HEDDLE_ENUM {
   HEDDLE_SUM = 0,
   HEDDLE_PROD = 1,
@@ -388,7 +389,8 @@ HEDDLE_API heddle_status_t heddle_reduce(heddle_team_t team, const void* input, 
                                          heddle_stream_t stream);
 /// PE root's input[0, count) becomes output[0, count) of every PE. `input` matters on the root
 /// alone, where it may be `output`. Buffers and order as for heddle_all_reduce: symmetric or
-/// registered ones are used in place, each PE's own choice.
+/// registered ones are used in place, each PE's own choice. This and the collectives below are for
+/// teams of up to 64 PEs; of larger ones they are HEDDLE_ERROR_NOT_SUPPORTED.
 HEDDLE_API heddle_status_t heddle_broadcast(heddle_team_t team, const void* input, void* output,
                                             size_t count, heddle_type_t type, int root,
                                             heddle_stream_t stream);

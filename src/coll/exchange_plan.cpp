@@ -28,25 +28,6 @@ constexpr limits cuda_limits = {.words = 32'768, .slots = 262'144, .network_slot
 /// many do it.
 bool receiver_copies(collective what) { return what != collective::gather; }
 
-int channels_for(const plan_question& question) {
-  const int most = question.on_cuda ? std::min(channel_scratch::max_slot_channels,
-                                               std::max(question.max_blocks, 1))
-                                    : channel_scratch::max_slot_channels;
-  if (question.forced_channels > 0) return std::min(question.forced_channels, most);
-  if (!question.on_cuda) return 1;
-  constexpr std::size_t bytes_of_block = std::size_t{16} << 10;
-  return static_cast<int>(std::clamp((question.bytes + bytes_of_block - 1) / bytes_of_block,
-                                     std::size_t{1}, static_cast<std::size_t>(most)));
-}
-
-int threads_for(const plan_question& question, int channels) {
-  if (question.forced_threads > 0) return question.forced_threads;
-  if (!question.on_cuda) return 1;
-  const std::size_t warps = (question.bytes / static_cast<std::size_t>(channels) / 16 + 31) / 32;
-  return static_cast<int>(
-      std::clamp(warps * 32, std::size_t{32}, static_cast<std::size_t>(most_cuda_threads)));
-}
-
 }  // namespace
 
 exchange_plan choose_exchange(collective what, const plan_question& question) {
@@ -66,9 +47,10 @@ exchange_plan choose_exchange(collective what, const plan_question& question) {
   if (question.forced_protocol == protocol::simple) plan.words_up_to = 0;
   if (question.forced_protocol == protocol::ll) plan.words_up_to = always;
   plan.slots_up_to = std::max(plan.slots_up_to, plan.words_up_to);
-  plan.channels = channels_for(question);
-  plan.threads = threads_for(question, plan.channels);
-  require_block(question, plan.threads);
+  const auto shape =
+      shape_for(question, most_mailbox_channels(question), std::size_t{16} << 10, 16);
+  plan.channels = shape.channels;
+  plan.threads = shape.threads;
   return plan;
 }
 

@@ -105,31 +105,11 @@ protocol best_protocol(algorithm algo, const plan_question& question) {
 }
 
 int most_channels(algorithm algo, const plan_question& question) {
-  const int most =
-      is_two_shot(algo) ? channel_scratch::max_channels : channel_scratch::max_slot_channels;
-  return question.on_cuda ? std::min(most, std::max(question.max_blocks, 1)) : most;
-}
-
-/// On the host a channel is a thread: more of them than idle cores only take turns. On CUDA it is a
-/// block: one for each multiprocessor moves all that memory can, and a block is worth its start
-/// where each of its threads has something to do.
-int usual_channels(const plan& plan, const plan_question& question) {
-  if (!question.on_cuda) return 1;
-  const std::size_t bytes_of_block =
-      plan.proto == protocol::simple ? std::size_t{16} << 10 : channel_scratch::ll_capacity;
-  const int most = most_channels(plan.algo, question);
-  return static_cast<int>(std::clamp((question.bytes + bytes_of_block - 1) / bytes_of_block,
-                                     std::size_t{1}, static_cast<std::size_t>(most)));
-}
-
-/// A thread moves 16 bytes at a time, or an LL word.
-int usual_threads(const plan& plan, const plan_question& question) {
-  if (!question.on_cuda) return 1;
-  const std::size_t bytes_of_thread = plan.proto == protocol::ll ? 8 : 16;
-  const std::size_t each = question.bytes / static_cast<std::size_t>(plan.channels);
-  const std::size_t warps = (each / bytes_of_thread + 31) / 32;
-  return static_cast<int>(
-      std::clamp(warps * 32, std::size_t{32}, static_cast<std::size_t>(most_cuda_threads)));
+  if (is_two_shot(algo)) return channel_scratch::max_channels;
+  // An AllReduce's slots are this PE's own, and nothing is lent.
+  return algo == algorithm::one_shot && question.what != collective::all_reduce
+             ? most_mailbox_channels(question)
+             : channel_scratch::max_slot_channels;
 }
 
 template <class Names>
@@ -147,16 +127,19 @@ std::optional<int> index_of(const Names& names, std::string_view variable, std::
 
 plan choose_reduction(const plan_question& question) {
   plan plan;
-  plan.algo = question.forced_algorithm.value_or(best_algorithm(question));
-  if (plan.algo == algorithm::direct) plan.algo = best_algorithm(question);
+  const bool is_forced =
+      question.forced_algorithm && question.forced_algorithm != algorithm::direct;
+  plan.algo = is_forced ? *question.forced_algorithm : best_algorithm(question);
   if (is_direct(plan.algo) && !direct(question))
     throw_error(
         HEDDLE_ERROR_INVALID_ARGUMENT,
         "HEDDLE_ALGO={} needs a team of at most {} PEs; this one has {} PEs; unset it, or choose "
         "ring or tree",
         name_of(plan.algo), channel_scratch::max_direct_pes, question.n_pes);
-  // A split team has no multicast where the world has one.
-  if (plan.algo == algorithm::multicast && question.on_cuda && !question.has_multicast)
+  // A split team has no multicast where the world has one, and of a reduce the root alone tells
+  // where its output is.
+  if (plan.algo == algorithm::multicast &&
+      ((question.on_cuda && !question.has_multicast) || question.what == collective::reduce))
     plan.algo = algorithm::two_shot;
   // A GPU's two-shot is for memory alone.
   if (is_two_shot(plan.algo) && question.on_cuda && !question.all_mapped)
@@ -168,7 +151,7 @@ plan choose_reduction(const plan_question& question) {
     plan.algo = algorithm::ring;
   plan.proto = question.forced_protocol.value_or(best_protocol(plan.algo, question));
   if (is_simple_only(plan.algo) && plan.proto != protocol::simple) {
-    if (question.forced_algorithm)
+    if (is_forced)
       throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                   "HEDDLE_ALGO={} with HEDDLE_PROTO={}: it has the protocol simple alone",
                   name_of(*question.forced_algorithm), name_of(plan.proto));
@@ -181,16 +164,50 @@ plan choose_reduction(const plan_question& question) {
                 "HEDDLE_PROTO=ll128 needs 128 bytes of a store to arrive together at every PE, "
                 "which is known of PEs on one GPU or on GPUs joined by NVLink that every process "
                 "sees, and not of all of these; unset it, or choose simple or ll");
-  plan.channels = question.forced_channels > 0
-                      ? std::min(question.forced_channels, most_channels(plan.algo, question))
-                      : usual_channels(plan, question);
-  plan.threads =
-      question.forced_threads > 0 ? question.forced_threads : usual_threads(plan, question);
-  require_block(question, plan.threads);
+  const bool simple = plan.proto == protocol::simple;
+  const auto shape = shape_for(question, most_channels(plan.algo, question),
+                               simple ? std::size_t{16} << 10 : channel_scratch::ll_capacity,
+                               // A thread moves 16 bytes at a time, or an LL word.
+                               plan.proto == protocol::ll ? 8 : 16);
+  plan.channels = shape.channels;
+  plan.threads = shape.threads;
   plan.streaming =
       !question.on_cuda && is_two_shot(plan.algo) &&
       2 * static_cast<std::size_t>(question.n_pes) * question.bytes > question.cache_bytes;
   return plan;
+}
+
+int most_mailbox_channels(const plan_question& question) {
+  if (question.all_mapped) return channel_scratch::max_slot_channels;
+  const int lent = mailbox::slots * question.n_pes;
+  return std::clamp(static_cast<int>(command_queue_ref::slots) / 2 / lent, 1,
+                    channel_scratch::max_slot_channels);
+}
+
+/// On the host a channel is a thread: more of them than idle cores only take turns. On CUDA it is a
+/// block: one for each multiprocessor moves all that memory can, and a block is worth its start
+/// where each of its threads has something to do.
+launch_shape shape_for(const plan_question& question, int most_channels,
+                       std::size_t bytes_of_channel, std::size_t bytes_of_thread) {
+  if (question.on_cuda) most_channels = std::min(most_channels, std::max(question.max_blocks, 1));
+  launch_shape shape{1, 1};
+  if (question.forced_channels > 0) {
+    shape.channels = std::min(question.forced_channels, most_channels);
+  } else if (question.on_cuda) {
+    shape.channels =
+        static_cast<int>(std::clamp((question.bytes + bytes_of_channel - 1) / bytes_of_channel,
+                                    std::size_t{1}, static_cast<std::size_t>(most_channels)));
+  }
+  if (question.forced_threads > 0) {
+    shape.threads = question.forced_threads;
+  } else if (question.on_cuda) {
+    const std::size_t each = question.bytes / static_cast<std::size_t>(shape.channels);
+    const std::size_t warps = (each / bytes_of_thread + 31) / 32;
+    shape.threads = static_cast<int>(
+        std::clamp(warps * 32, std::size_t{32}, static_cast<std::size_t>(most_cuda_threads)));
+  }
+  require_block(question, shape.threads);
+  return shape;
 }
 
 void require_block(const plan_question& question, int threads) {

@@ -87,6 +87,17 @@ plan choose_reduction(const plan_question& question);
 /// "two_shot simple, 1 channel of 1 thread: " and why.
 std::string explain(const plan& plan, const plan_question& question);
 
+/// Of what goes by mailboxes: to remote PEs each channel lends up to four slots to each at a time,
+/// and the replies to that must find room in the queue to the proxy.
+int most_mailbox_channels(const plan_question& question);
+/// A channel for each `bytes_of_channel`, if that is not forced, and as many threads as move its
+/// bytes, `bytes_of_thread` each; one of each on the host.
+struct launch_shape {
+  int channels;
+  int threads;
+};
+launch_shape shape_for(const plan_question& question, int most_channels,
+                       std::size_t bytes_of_channel, std::size_t bytes_of_thread);
 /// Throws HEDDLE_ERROR_INVALID_ARGUMENT for a block that the device's kernels cannot have.
 void require_block(const plan_question& question, int threads);
 

@@ -32,6 +32,10 @@ bool overlap(const void* a, std::size_t a_bytes, const void* b, std::size_t b_by
   return a_bytes > 0 && b_bytes > 0 && first < second + b_bytes && second < first + a_bytes;
 }
 
+std::ptrdiff_t offset_of(int pe, std::size_t piece) {
+  return static_cast<std::ptrdiff_t>(piece) * pe;
+}
+
 void require_buffer(const char* function, const char* which, const void* buffer,
                     std::size_t bytes) {
   if (bytes > 0 && !buffer)
@@ -88,11 +92,6 @@ const exchange_plan& exchange_calls::plan_for(collective what, std::size_t piece
   return *plan;
 }
 
-std::string exchange_calls::explain(collective what, std::size_t bytes) const {
-  const auto asked = team_.question(bytes == 0 ? 0 : std::bit_ceil(bytes));
-  return heddle::explain(choose_exchange(what, asked), asked);
-}
-
 template <class Pieces>
 void exchange_calls::run(const call& call, exchange_args<Pieces>& args, const void* input,
                          void* output, heddle_stream_t stream) {
@@ -107,14 +106,16 @@ void exchange_calls::run(const call& call, exchange_args<Pieces>& args, const vo
   const auto* in = static_cast<const byte*>(input);
   auto* out = static_cast<byte*>(output);
   const bool meets = overlap(in, call.input_bytes, out, call.output_bytes);
-  if (meets && (call.in_place == never || in != out + call.in_place)) [[unlikely]]
+  const auto apart = reinterpret_cast<std::intptr_t>(in) - reinterpret_cast<std::intptr_t>(out);
+  if (meets && call.in_place != apart) [[unlikely]]
     throw_error(
         HEDDLE_ERROR_INVALID_ARGUMENT,
         "{}: input {} of {} bytes and output {} of {} bytes overlap; they must be apart{}",
         call.function, input, call.input_bytes, output, call.output_bytes,
-        call.in_place == never
-            ? ""
-            : fmt::format(", or, in place, the input {} bytes into the output", call.in_place));
+        !call.in_place ? ""
+        : *call.in_place < 0
+            ? fmt::format(", or, in place, the output {} bytes into the input", -*call.in_place)
+            : fmt::format(", or, in place, the input {} bytes into the output", *call.in_place));
   args.team = team_.ref();
   args.what = call.waits_in;
   args.input = in;
@@ -152,7 +153,7 @@ void exchange_calls::all_gather(const void* input, void* output, std::size_t cou
   equal_args args{
       .to = everybody, .from = everybody, .sends = {piece, 0}, .receives = {piece, piece}};
   run({function, collective::all_gather, operation::all_gather, piece, all,
-       piece * static_cast<std::size_t>(team_.my_pe()), piece},
+       offset_of(team_.my_pe(), piece), piece},
       args, input, output, stream);
 }
 
@@ -164,8 +165,8 @@ void exchange_calls::all_to_all(const void* input, void* output, std::size_t cou
   if (piece == 0) return;
   equal_args args{
       .to = everybody, .from = everybody, .sends = {piece, piece}, .receives = {piece, piece}};
-  run({function, collective::all_to_all, operation::all_to_all, all, all, never, piece}, args,
-      input, output, stream);
+  run({function, collective::all_to_all, operation::all_to_all, all, all, {}, piece}, args, input,
+      output, stream);
 }
 
 void exchange_calls::gather(const void* input, void* output, std::size_t count, heddle_type_t type,
@@ -181,7 +182,7 @@ void exchange_calls::gather(const void* input, void* output, std::size_t count, 
                   .sends = {piece, 0},
                   .receives = {piece, piece}};
   run({function, collective::gather, operation::gather, piece, is_root ? all : 0,
-       piece * static_cast<std::size_t>(root), piece},
+       offset_of(root, piece), piece},
       args, input, output, stream);
 }
 
@@ -198,7 +199,7 @@ void exchange_calls::scatter(const void* input, void* output, std::size_t count,
                   .sends = {piece, piece},
                   .receives = {piece, 0}};
   run({function, collective::scatter, operation::scatter, is_root ? all : 0, piece,
-       std::size_t{0} - piece * static_cast<std::size_t>(root), piece},
+       -offset_of(root, piece), piece},
       args, input, output, stream);
 }
 
@@ -267,7 +268,7 @@ void exchange_calls::all_gather_v(const void* input, void* output, const std::si
     largest = std::max<std::size_t>(largest, out.pieces.bytes[pe]);
   }
   run({function, collective::all_gather, operation::all_gather, out.pieces.bytes[me], out.end,
-       out.pieces.offset[me], largest},
+       static_cast<std::ptrdiff_t>(out.pieces.offset[me]), largest},
       args, input, output, stream);
 }
 
@@ -285,8 +286,7 @@ void exchange_calls::all_to_all_v(const void* input, const std::size_t* input_co
   compare_lists(function, input_counts, output_counts, false, type);
   // A PE without pieces takes part as well, since it must be there where others have some with it.
   listed_args args{.to = everybody, .from = everybody, .sends = in.pieces, .receives = out.pieces};
-  run({function, collective::all_to_all, operation::all_to_all, in.end, out.end, never,
-       unknown_piece},
+  run({function, collective::all_to_all, operation::all_to_all, in.end, out.end, {}, unknown_piece},
       args, input, output, stream);
 }
 

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <heddle/device/coll/exchange.hpp>
 #include <optional>
-#include <string>
 
 #include "coll/exchange_plan.hpp"
 
@@ -38,8 +37,6 @@ class exchange_calls {
                     const std::size_t* output_counts, const std::size_t* output_displacements,
                     heddle_type_t type, heddle_stream_t stream);
 
-  [[nodiscard]] std::string explain(collective what, std::size_t bytes) const;
-
  private:
   /// What all calls have.
   struct call {
@@ -48,15 +45,15 @@ class exchange_calls {
     operation waits_in;
     std::size_t input_bytes;   ///< that this PE reads: 0 if it sends nothing
     std::size_t output_bytes;  ///< up to the end of what it receives
-    std::size_t in_place;      ///< offset of the input in the output, if they may meet so
-    std::size_t piece;         ///< bytes, for the plan: the same on every PE
+    /// Offset of the input in the output, if they may meet so.
+    std::optional<std::ptrdiff_t> in_place;
+    std::size_t piece;  ///< bytes, for the plan: the same on every PE
   };
   /// Elements of a call with pieces of one size, checked.
   struct elements {
     std::size_t piece;
     std::size_t all;
   };
-  static constexpr std::size_t never = ~std::size_t{0};
 
   [[nodiscard]] elements checked(const char* function, std::size_t count, heddle_type_t type) const;
   void require_lists(const char* function) const;

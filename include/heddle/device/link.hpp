@@ -86,7 +86,7 @@ class link_set {
   }
 
   /// value[i] = the received values in the order of the links, then input[i] (if not null),
-  /// combined, and finished if `finish` says so; written to output[i] (if not null) and to every
+  /// combined, and finished if `reduction` says so; written to output[i] (if not null) and to every
   /// send link. n <= capacity. The receive or the send links may be left out of a step. False, on
   /// all threads alike, if the team was aborted.
   HEDDLE_FN bool exchange(bool receive, bool send, const T* input, T* output, size_t n,
@@ -199,7 +199,7 @@ class link_set {
     detail::reduce_copy<T, Op>(group_, with.view(), n, reduction);
   }
 
-  /// A word is 8 bytes of data: one to four elements, the last word of a step perhaps fewer.
+  /// A word is 8 bytes of data: one to eight elements, the last word of a step perhaps fewer.
   HEDDLE_FN bool move_words(const T* input, T* output, size_t n,
                             detail::reduce_step<Op> reduction) {
     constexpr size_t per_word = 8 / sizeof(T);

@@ -15,7 +15,8 @@
 /// A reader polls until both flags are the one it expects. Flags run 1, 2, ... period, 1, ...: 0 is
 /// memory never written. Nothing is cleared: a place is written with growing flags, and a writer
 /// rewrites the whole of it once in each period ("refresh"), so that no flag of the period before
-/// is left to be mistaken. (Idea: NCCL's LL, S. Jeaugey 2018.)
+/// is left to be mistaken. On the host a line is released and acquired too: it may tell that what
+/// was sent before has been read (mailbox.hpp). (Idea: NCCL's LL, S. Jeaugey 2018.)
 namespace heddle {
 
 struct alignas(16) ll_line {
@@ -43,8 +44,8 @@ HEDDLE_FN inline void ll_store(ll_line* line, uint64_t data, uint32_t flag) {
 #else
   auto* halves = reinterpret_cast<uint64_t*>(line);
   const uint64_t tag = static_cast<uint64_t>(flag) << 32;
-  store(&halves[0], tag | low, relaxed);
-  store(&halves[1], tag | high, relaxed);
+  store(&halves[0], tag | low, release);
+  store(&halves[1], tag | high, release);
 #endif
 }
 
@@ -60,8 +61,8 @@ HEDDLE_FN inline bool ll_load(const ll_line* line, uint32_t flag, uint64_t& data
   return flag0 == flag && flag1 == flag;
 #else
   const auto* halves = reinterpret_cast<const uint64_t*>(line);
-  const uint64_t low = load(&halves[0], relaxed);
-  const uint64_t high = load(&halves[1], relaxed);
+  const uint64_t low = load(&halves[0], acquire);
+  const uint64_t high = load(&halves[1], acquire);
   data = (high << 32) | (low & 0xffffffffu);
   return static_cast<uint32_t>(low >> 32) == flag && static_cast<uint32_t>(high >> 32) == flag;
 #endif

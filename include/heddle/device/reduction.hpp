@@ -13,7 +13,8 @@
 ///
 /// `combine` is associative but for rounding; nothing else is assumed of it, since elements are
 /// combined in an order that depends on the plan alone. A is `accumulator<T>::type`. What a
-/// reduction has to do once, to what all PEs' elements have become, is `finish(a)`, if it has it.
+/// reduction has to do once, to what all PEs' elements have become, is `finish(a)`, if it has it;
+/// with `finishes()` it may say that it has nothing to do.
 namespace heddle {
 
 /// How an element type is accumulated: floating point of 8 and 16 bits in float, all others in
@@ -108,16 +109,19 @@ struct reduce_step {
   template <class A>
   HEDDLE_FN A finish(A combined) const {
     if constexpr (finishing<Op, A>) {
-      if (finishes()) return op.finish(combined);
+      if (finishes<A>()) return op.finish(combined);
     }
     return combined;
   }
-  /// Whether `finish` changes anything.
+  /// Whether `finish` changes anything of an A.
+  template <class A>
   HEDDLE_FN bool finishes() const {
-    if constexpr (requires { op.finishes(); }) {
+    if constexpr (!finishing<Op, A>) {
+      return false;
+    } else if constexpr (requires { op.finishes(); }) {
       return is_last && op.finishes();
     } else {
-      return finishing<Op, float> && is_last;
+      return is_last;
     }
   }
   HEDDLE_FN reduce_step when(bool last) const { return {op, is_last && last}; }

@@ -90,7 +90,7 @@ struct channel_part {
     if (first > args.count) first = args.count;
     count = args.count - first < each ? args.count - first : each;
     input = static_cast<const T*>(args.input) + first;
-    output = static_cast<T*>(args.output) + first;
+    output = args.output ? static_cast<T*>(args.output) + first : nullptr;
   }
 };
 

@@ -253,13 +253,17 @@ HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scra
 
 template <class T, class Op, bool Multicast>
 HEDDLE_FN bool goes_by_multicast(const team_ref& team, const two_shot_buffers& offsets,
-                                 const T* output, size_t bytes, reduce_step<Op> reduction) {
+                                 const T* input, const T* output, size_t bytes,
+                                 reduce_step<Op> reduction) {
   if (!Multicast || !multimem<T, Op>::supported) return false;
-  if (reduction.finishes() && !multimem<T, Op>::averages) return false;
+  if (reduction.template finishes<typename accumulator<T>::type>() && !multimem<T, Op>::averages)
+    return false;
   const uint64_t last = offsets.input > offsets.output ? offsets.input : offsets.output;
   const bool reached = !HEDDLE_HAS_MULTIMEM || last + bytes <= team.multicast_bytes();
-  return reached &&
-         (offsets.input | offsets.output | reinterpret_cast<uintptr_t>(output)) % 16 == 0;
+  return reached && (offsets.input | offsets.output | reinterpret_cast<uintptr_t>(input) |
+                     reinterpret_cast<uintptr_t>(output)) %
+                            16 ==
+                        0;
 }
 
 }  // namespace detail
@@ -294,7 +298,8 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args, Op op) 
 
   if (way != detail::two_shot_way::staged) {
     if (way == detail::two_shot_way::same_offsets &&
-        detail::goes_by_multicast<T, Op, Multicast>(team, mine, part.output, bytes, reduction)) {
+        detail::goes_by_multicast<T, Op, Multicast>(team, mine, part.input + my_segment.begin,
+                                                    part.output, bytes, reduction)) {
       if constexpr (Multicast && detail::multimem<T, Op>::supported)
         detail::two_shot_by_multicast<T, Op>(block, team, scratch, parts, part.input, part.output,
                                              my_segment, reduction, mine);
@@ -312,12 +317,13 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args, Op op) 
   // A segment for each PE must fit in the staging area, with borders on cache lines.
   const size_t room =
       scratch.staging_capacity() / sizeof(T) - static_cast<size_t>(n_pes) * cache_line / sizeof(T);
+  const size_t each = room / static_cast<size_t>(n_pes);
   const size_t staged =
-      args.kind == reduce_kind::reduce_scatter ? room / static_cast<size_t>(n_pes) : room;
+      args.kind == reduce_kind::reduce_scatter ? each - each % (cache_line / sizeof(T)) : room;
   for (size_t at = 0; at < part.count; at += staged) {
     const size_t n = part.count - at < staged ? part.count - at : staged;
     if (!detail::two_shot_staged<T, Op>(block, team, scratch, barrier, parts, part.input + at,
-                                        part.output + at, n, reduction))
+                                        part.output ? part.output + at : nullptr, n, reduction))
       return;
     block.sync();  // the results are out before the next piece is pushed
   }

@@ -324,7 +324,8 @@ class exchange_channel : mailbox_channel<B> {
 
 }  // namespace detail
 
-/// Runs an exchange. Called by all threads of every block of a grid, on every PE of the team.
+/// Runs an exchange. Called by all threads of every block of a grid, on every PE of the team; at
+/// most channel_scratch::max_slot_channels blocks.
 template <class Pieces, block_group B>
 HEDDLE_FN void exchange(B block, const exchange_args<Pieces>& args) {
   detail::exchange_channel<Pieces, B>(block, args).run();

@@ -103,8 +103,8 @@ HEDDLE_FN bool wait_for_lines(const team_ref& team, const line_end& from, size_t
 ///   n_destinations(), destination(d)
 ///   lines, sources      how many of each a CUDA thread has under way
 ///
-/// The result goes to `output` (if not null) as well, and is finished if `finish` says so. False on
-/// the threads that have met the team's end; nothing is known then about what was written.
+/// The result goes to `output` (if not null) as well, and is finished if `reduction` says so. False
+/// on the threads that have met the team's end; nothing is known then about what was written.
 template <class T, class Op, group G, class Ends>
 HEDDLE_FN bool move_lines(G group, const team_ref& team, const Ends& ends, const T* input,
                           T* output, size_t n, reduce_step<Op> reduction, operation op) {

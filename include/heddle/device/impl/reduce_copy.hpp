@@ -58,7 +58,9 @@ HEDDLE_FN T combine_stored(T a, T b, reduce_step<Op> reduction) {
 template <class T, class Op>
 HEDDLE_FN T finish_stored(T a, reduce_step<Op> reduction) {
   using acc = accumulator<T>;
-  return reduction.finishes() ? acc::narrow(reduction.finish(acc::widen(a))) : a;
+  return reduction.template finishes<typename acc::type>()
+             ? acc::narrow(reduction.finish(acc::widen(a)))
+             : a;
 }
 
 #if HEDDLE_ON_CUDA
@@ -144,18 +146,19 @@ __noinline__ HEDDLE_FN void reduce_copy(G group, const operands<T>& with, size_t
   const size_t vectors = misaligned ? 0 : n / vector;
   // 32 registers of loads and 16 of sums under way; what is widened to be combined takes more.
   constexpr int widening = sizeof(typename accumulator<T>::type) / sizeof(T);
+  constexpr int half_batch = widening < 2 ? 2 / widening : 1;
   switch (with.n_sources) {
     case 2:
       reduce_part<T, Op, vector, 2, 4 / widening>(group, with, 0, vectors, reduction);
       break;
     case 4:
-      reduce_part<T, Op, vector, 4, 2 / widening>(group, with, 0, vectors, reduction);
+      reduce_part<T, Op, vector, 4, half_batch>(group, with, 0, vectors, reduction);
       break;
     case 8:
       reduce_part<T, Op, vector, 8, 1>(group, with, 0, vectors, reduction);
       break;
     default:
-      reduce_part<T, Op, vector, 0, 2 / widening>(group, with, 0, vectors, reduction);
+      reduce_part<T, Op, vector, 0, half_batch>(group, with, 0, vectors, reduction);
       break;
   }
   reduce_part<T, Op, 1, 0, 1>(group, with, vectors * vector, n - vectors * vector, reduction);
@@ -166,7 +169,7 @@ __noinline__ HEDDLE_FN void reduce_copy(G group, const operands<T>& with, size_t
 template <class Op, class A>
 [[gnu::always_inline]] inline void finish_all(A* sum, size_t n, reduce_step<Op> reduction) {
   if constexpr (finishing<Op, A>) {
-    if (reduction.finishes())
+    if (reduction.template finishes<A>())
       for (size_t i = 0; i < n; ++i) sum[i] = reduction.op.finish(sum[i]);
   }
 }
@@ -190,7 +193,8 @@ template <class T, class Op>
   using yes = std::true_type;
   using no = std::false_type;
   if constexpr (finishing<Op, typename acc::type>) {
-    if (reduction.finishes()) return d1 ? loop(yes{}, yes{}) : loop(yes{}, no{});
+    if (reduction.template finishes<typename acc::type>())
+      return d1 ? loop(yes{}, yes{}) : loop(yes{}, no{});
   }
   d1 ? loop(no{}, yes{}) : loop(no{}, no{});
 }
@@ -238,7 +242,7 @@ struct streaming_vector {
   template <class Op>
   [[gnu::always_inline]] static type finish(type sum, reduce_step<Op> reduction) {
     if constexpr (std::is_same_v<Op, reduce_sum>) {
-      if (reduction.finishes()) {
+      if (reduction.template finishes<T>()) {
         if constexpr (std::is_integral_v<T>) {
           if (reduction.op.is_signed)
             return (type)((ordered)sum / static_cast<ordered_element>(reduction.op.divisor));
@@ -429,7 +433,7 @@ void reduce_copy(G group, const operands<T>& with, size_t n, reduce_step<Op> red
                  stores how = stores::cached) {
   const auto mine = share::of(group, n, cache_line / sizeof(T));
   if (mine.begin == mine.end) return;
-  if (with.n_sources == 1 && !reduction.finishes()) {
+  if (with.n_sources == 1 && !reduction.template finishes<typename accumulator<T>::type>()) {
     for (int d = 0; d < with.n_destinations; ++d)
       if (with.destinations[d] != with.sources[0])
         std::memcpy(with.destinations[d] + mine.begin, with.sources[0] + mine.begin,
