@@ -53,12 +53,12 @@ heddle_kernel_t all_reduce_kernel(const plan& plan, heddle_type_t type, heddle_o
 }
 
 void set_reduction(typed_all_reduce_args& args, heddle_type_t type, heddle_op_t op, int n_pes) {
-  args.is_signed = is_signed_integer(type);
-  args.divisor = op == HEDDLE_AVG ? n_pes : 0;
+  const bool is_signed = is_signed_integer(type);
+  args.divisor = op == HEDDLE_AVG ? reduce_sum::average_of(n_pes, is_signed).divisor : 0;
   const bool is_float = is_floating_point(type);
   // Small floats are compared as float.
   const std::size_t bytes = is_float ? std::max(bytes_of(type), sizeof(float)) : bytes_of(type);
-  args.flipped = reduce_extremum::of(op == HEDDLE_MAX, bytes, args.is_signed, is_float).flipped;
+  args.flipped = reduce_extremum::of(op == HEDDLE_MAX, bytes, is_signed, is_float).flipped;
 }
 
 std::vector<heddle_kernel_t> all_reduce_kernels_of(algorithm algo) {

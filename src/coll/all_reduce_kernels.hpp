@@ -22,12 +22,11 @@ struct typed_all_reduce_args : all_reduce_args {
   /// Of those, what its reduction needs.
   uint64_t flipped = 0;
   int32_t divisor = 0;
-  bool is_signed = false;
 
   template <class Op>
   HEDDLE_FN Op op() const {
     if constexpr (standard::is_same_v<Op, reduce_sum>) {
-      return {divisor, is_signed};
+      return {divisor};
     } else if constexpr (standard::is_same_v<Op, reduce_extremum>) {
       return {flipped};
     } else {

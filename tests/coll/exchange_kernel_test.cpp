@@ -182,7 +182,7 @@ bool sends_the_same(pattern what) {
 }  // namespace
 
 TEST_CASE("every pattern, way and kind of memory is exact on any number of PEs") {
-  for (int n_pes : {1, 2, 3, 4, 5, 8}) {
+  for (int n_pes : {1, 2, 3, 8}) {
     const local_team team(n_pes, {.threads = block_threads()});
     int call = 0;
     for (const ways& by : all_ways)
@@ -194,7 +194,7 @@ TEST_CASE("every pattern, way and kind of memory is exact on any number of PEs")
         CHECK_NOTHROW(team.run([&](int pe) {
           int mine = first;
           for (const pattern what : all_patterns)
-            for (const std::size_t bytes : {1, 8, 63, 64, 65, 1021, 2049, 16385, 150001}) {
+            for (const std::size_t bytes : {1, 8, 65, 2049, 70001}) {
               ++mine;
               const call_of_pe<equal_pieces> one(team, pe, mine,
                                                  args_of(what, pe, mine % n_pes, bytes, by),
@@ -213,7 +213,7 @@ TEST_CASE("calls of many shapes follow each other, and no PE waits for another b
   const local_team team(n_pes, {.threads = block_threads(), .flag_period = 255, .table = true});
   CHECK_NOTHROW(team.run([&](int pe) {
     std::mt19937 random(1);  // the same on all PEs
-    for (int call = 0; call < 3000; ++call) {
+    for (int call = 0; call < 1500; ++call) {
       const auto what = all_patterns[random() % 5];
       const ways& by = all_ways[random() % 5];
       const auto where = all_buffers[random() % 5];
@@ -235,7 +235,7 @@ TEST_CASE("pieces of any size, of which many are of no bytes") {
     const local_team team(n_pes, {.threads = block_threads()});
     CHECK_NOTHROW(team.run([&](int pe) {
       std::mt19937 random(static_cast<unsigned>(n_pes));
-      for (int call = 0; call < 400; ++call) {
+      for (int call = 0; call < 150; ++call) {
         std::vector<std::vector<std::size_t>> bytes(static_cast<std::size_t>(n_pes));
         for (auto& row : bytes)
           for (int to = 0; to < n_pes; ++to) {

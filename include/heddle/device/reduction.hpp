@@ -35,11 +35,13 @@ struct accumulator<T> {
 /// Integers are those of the library's kernels: unsigned, whatever the user's are, so that signed
 /// ones wrap.
 struct reduce_sum {
-  /// For an average: what a complete sum is divided by, integers truncating towards zero; 0 for a
-  /// sum.
+  /// For an average: what a complete sum is divided by, below 0 that of signed integers, which
+  /// truncate towards zero as all do; 0 for a sum. (One word: kernels carry it everywhere.)
   int32_t divisor = 0;
-  bool is_signed = false;  ///< whether the user's integers are
 
+  HEDDLE_FN static reduce_sum average_of(int n_pes, bool is_signed) {
+    return {is_signed ? -n_pes : n_pes};
+  }
   template <class A>
   HEDDLE_FN A combine(A a, A b) const {
     return static_cast<A>(a + b);
@@ -47,6 +49,8 @@ struct reduce_sum {
   template <class A>
   HEDDLE_FN A finish(A sum) const;
   HEDDLE_FN bool finishes() const { return divisor != 0; }
+  /// Of what is not complete.
+  HEDDLE_FN reduce_sum unfinished() const { return {0}; }
 };
 
 struct reduce_prod {
@@ -83,11 +87,11 @@ namespace detail {
 
 /// An integer's division is long, and is not copied to each place of a CUDA kernel that may divide.
 template <class A>
-HEDDLE_APART HEDDLE_FN A divided_integer(A sum, int divisor, bool is_signed) {
+HEDDLE_APART HEDDLE_FN A divided_integer(A sum, int divisor) {
   using wide = standard::conditional_t<sizeof(A) == 8, int64_t, int32_t>;
-  if (is_signed)
+  if (divisor < 0)
     return static_cast<A>(static_cast<wide>(static_cast<standard::make_signed_t<A>>(sum)) /
-                          static_cast<wide>(divisor));
+                          -static_cast<wide>(divisor));
   return static_cast<A>(sum / static_cast<standard::make_unsigned_t<wide>>(divisor));
 }
 
@@ -96,11 +100,23 @@ concept finishing = requires(const Op& op, A a) {
   op.finish(a);
 };
 
+/// Whether what a step combines are complete combinations. The library's reductions need no word
+/// for it.
+template <class Op>
+struct step_place {
+  bool is_last = true;
+};
+template <class Op>
+requires requires(const Op& op) {
+  op.unfinished();
+} || standard::is_same_v<Op, reduce_prod> || standard::is_same_v<Op, reduce_extremum>
+struct step_place<Op> {
+};
+
 /// A reduction as one step of a collective applies it.
 template <class Op>
-struct reduce_step {
-  Op op{};
-  bool is_last = true;  ///< what it combines are complete combinations
+struct reduce_step : step_place<Op> {
+  HEDDLE_FN explicit reduce_step(const Op& given) : op(given) {}
 
   template <class A>
   HEDDLE_FN A combine(A a, A b) const {
@@ -116,15 +132,27 @@ struct reduce_step {
   /// Whether `finish` changes anything of an A.
   template <class A>
   HEDDLE_FN bool finishes() const {
-    if constexpr (!finishing<Op, A>) {
-      return false;
-    } else if constexpr (requires { op.finishes(); }) {
-      return is_last && op.finishes();
-    } else {
-      return is_last;
+    if constexpr (!finishing<Op, A>) return false;
+    if constexpr (has_place) {
+      if (!this->is_last) return false;
     }
+    if constexpr (requires { op.finishes(); }) return op.finishes();
+    return true;
   }
-  HEDDLE_FN reduce_step when(bool last) const { return {op, is_last && last}; }
+  HEDDLE_FN reduce_step when(bool last) const {
+    reduce_step step = *this;
+    if constexpr (has_place) {
+      step.is_last &= last;
+    } else if constexpr (requires { op.unfinished(); }) {
+      if (!last) step.op = op.unfinished();
+    }
+    return step;
+  }
+
+  Op op;
+
+ private:
+  static constexpr bool has_place = requires(step_place<Op> place) { place.is_last; };
 };
 
 }  // namespace detail
@@ -132,7 +160,7 @@ struct reduce_step {
 template <class A>
 HEDDLE_FN A reduce_sum::finish(A sum) const {
   if constexpr (standard::is_integral_v<A>) {
-    return detail::divided_integer(sum, divisor, is_signed);
+    return detail::divided_integer(sum, divisor);
   } else {
     return sum / static_cast<A>(divisor);
   }

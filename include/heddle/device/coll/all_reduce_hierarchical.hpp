@@ -129,7 +129,7 @@ HEDDLE_FN void all_reduce_hierarchical(B block, const all_reduce_args& args, Op 
   for (size_t at = 0; at < part.count; at += staged) {
     const size_t n = part.count - at < staged ? part.count - at : staged;
     if (!detail::hierarchical_piece<T, Op>(block, args, scratch, barrier, part.input + at,
-                                           part.output + at, n, detail::reduce_step<Op>{op}))
+                                           part.output + at, n, detail::reduce_step<Op>(op)))
       return;
   }
 }

@@ -166,7 +166,7 @@ HEDDLE_FN void all_reduce_one_shot(B block, const all_reduce_args& args, Op op) 
   constexpr size_t capacity = channel_scratch::one_shot_bytes(Protocol) / sizeof(T);
   const channel_scratch scratch(args.team, block.block_rank(), block.num_blocks());
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
-  const detail::reduce_step<Op> reduction{op};
+  const detail::reduce_step<Op> reduction(op);
   const auto reduce = [&](size_t at, size_t n) {
     const T* input = part.input + at;
     T* output = part.output + at;

@@ -148,7 +148,7 @@ HEDDLE_FN void all_reduce_ring(B block, const all_reduce_args& args, Op op) {
 
   const detail::ring_place place{n_pes, topology.ring_position, topology.ring_previous,
                                  topology.ring_next};
-  const detail::reduce_step<Op> reduction{op};
+  const detail::reduce_step<Op> reduction(op);
   // AllReduce's own ways of two leave the first link's counts to themselves; two have no rails.
   link_memory* link = args.kind != reduce_kind::all_reduce && n_pes == 2
                           ? links + channel_scratch::rail_link

@@ -283,7 +283,7 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args, Op op) 
   block.sync();  // the call before has counted
   const uint64_t epoch = scratch.state().two_shot + 1;
   const size_t bytes = parts.input_extent(part.count, n_pes) * sizeof(T);
-  const detail::reduce_step<Op> reduction{op};
+  const detail::reduce_step<Op> reduction(op);
   // An output that no other PE writes may be anywhere.
   const detail::two_shot_buffers mine = {
       team.symmetric_offset(part.input, bytes),

@@ -244,8 +244,8 @@ struct streaming_vector {
     if constexpr (std::is_same_v<Op, reduce_sum>) {
       if (reduction.template finishes<T>()) {
         if constexpr (std::is_integral_v<T>) {
-          if (reduction.op.is_signed)
-            return (type)((ordered)sum / static_cast<ordered_element>(reduction.op.divisor));
+          if (reduction.op.divisor < 0)
+            return (type)((ordered)sum / static_cast<ordered_element>(-reduction.op.divisor));
         }
         return sum / static_cast<T>(reduction.op.divisor);
       }
