@@ -27,17 +27,19 @@ class exact_inputs {
     }
   }
 
-  void fill(T* input, std::size_t count, int call) const {
-    for (std::size_t i = 0, k = start(call); i < count; k = 0) {
+  /// Elements `first` and on.
+  void fill(T* input, std::size_t count, int call, std::size_t first = 0) const {
+    for (std::size_t i = 0, k = start(call, first); i < count; k = 0) {
       const std::size_t run = count - i < period - k ? count - i : period - k;
       std::memcpy(input + i, &input_[k], run * sizeof(T));
       i += run;
     }
   }
 
-  [[nodiscard]] std::size_t count_wrong(const T* output, std::size_t count, int call) const {
+  [[nodiscard]] std::size_t count_wrong(const T* output, std::size_t count, int call,
+                                        std::size_t first = 0) const {
     std::size_t wrong = 0;
-    for (std::size_t i = 0, k = start(call); i < count; k = 0) {
+    for (std::size_t i = 0, k = start(call, first); i < count; k = 0) {
       const std::size_t run = count - i < period - k ? count - i : period - k;
       // Bit for bit. NOLINTBEGIN(bugprone-suspicious-memory-comparison)
       if (std::memcmp(output + i, &expected_[k], run * sizeof(T)) != 0)
@@ -54,7 +56,9 @@ class exact_inputs {
   static constexpr bool is_tiny =
       std::is_same_v<T, heddle::f8_e4m3> || std::is_same_v<T, heddle::f8_e5m2>;
 
-  static std::size_t start(int call) { return static_cast<std::size_t>(call) * 977 % period; }
+  static std::size_t start(int call, std::size_t first) {
+    return (static_cast<std::size_t>(call) * 977 + first) % period;
+  }
 
   static int integer(heddle_op_t op, int pe, int n_pes, std::size_t k) {
     const auto mixed = static_cast<int>((k * 31 + static_cast<std::size_t>(pe) * 17) % 29);

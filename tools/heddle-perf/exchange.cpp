@@ -96,7 +96,7 @@ class measurement {
         [&](int call) {
           if (with_.chosen.check) wrong += count_wrong(call, piece_);
         });
-    // Back to back only the start of each piece changes with each call; see all_reduce.cpp.
+    // Back to back only the start of each piece changes with each call; see reduction.cpp.
     const std::size_t renewed = std::min<std::size_t>(piece_, 32);
     int number = 1000;
     measured.time_us = with_.time_back_to_back([&](int calls) {

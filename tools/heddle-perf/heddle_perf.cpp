@@ -14,7 +14,7 @@ bool measure(const perf::options& chosen, const heddle::runtime& runtime) {
   perf::report out(chosen, runtime);
   const perf::session with(chosen, runtime, out);
   out.start();
-  if (chosen.operation == "all_reduce") perf::measure_all_reduce(with);
+  if (perf::is_reduction(chosen.operation)) perf::measure_reduction(with);
   if (perf::is_exchange(chosen.operation)) perf::measure_exchange(with);
   if (chosen.operation == "put") perf::measure_put(with);
   if (chosen.operation == "get") perf::measure_get(with);

@@ -40,6 +40,9 @@ const char* name_of(heddle_type_t type) { return type_names[type]; }
 std::size_t bytes_of(heddle_type_t type) { return type_bytes[type]; }
 const char* name_of(heddle_op_t op) { return op_names[op]; }
 
+bool is_reduction(std::string_view operation) {
+  return operation == "all_reduce" || operation == "reduce_scatter" || operation == "reduce";
+}
 bool is_exchange(std::string_view operation) {
   return std::find(exchanges.begin(), exchanges.end(), operation) != exchanges.end();
 }
@@ -70,8 +73,9 @@ bool parse_options(int argc, char** argv, options& into, int& status) {
   const auto bytes = CLI::AsSizeValue(false);
   app.add_option("operation", into.operation)
       ->required()
-      ->check(CLI::IsMember({"all_reduce", "broadcast", "all_gather", "all_to_all", "gather",
-                             "scatter", "put", "get", "signal", "atomic", "barrier", "rate"}));
+      ->check(CLI::IsMember({"all_reduce", "reduce_scatter", "reduce", "broadcast", "all_gather",
+                             "all_to_all", "gather", "scatter", "put", "get", "signal", "atomic",
+                             "barrier", "rate"}));
   app.add_option("-b,--minbytes", into.min_bytes, "smallest size, as 8 or 64M")->transform(bytes);
   app.add_option("-e,--maxbytes", into.max_bytes, "largest size")->transform(bytes);
   app.add_option("-f,--stepfactor", into.factor, "factor from one size to the next")
@@ -97,7 +101,7 @@ bool parse_options(int argc, char** argv, options& into, int& status) {
       },
       "sum (default), prod, min, max, avg or all");
   app.add_option("-c,--check", into.check, "0: do not check results");
-  app.add_option("-r,--root", into.root, "of broadcast, gather and scatter (0)");
+  app.add_option("-r,--root", into.root, "of reduce, broadcast, gather and scatter (0)");
   app.add_option_function<std::string>(
          "--buffers", [&](const std::string& text) { into.private_buffers = text == "private"; },
          "symmetric (default) or private memory")

@@ -40,7 +40,9 @@ struct options {
 /// go on.
 bool parse_options(int argc, char** argv, options& into, int& status);
 
-/// Whether it is a collective that combines nothing.
+/// Whether it is a collective that combines.
+bool is_reduction(std::string_view operation);
+/// Whether it is one that combines nothing.
 bool is_exchange(std::string_view operation);
 
 /// Gives init the variables that the options name. Before there are threads.

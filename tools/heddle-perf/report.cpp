@@ -49,7 +49,7 @@ void report::start() {
   if (rates)
     fmt::print(
         "# a call: a batch of up to 64 puts and a quiet, from each queue; time: of a put\n#\n");
-  const bool both = chosen_.operation == "all_reduce" ||
+  const bool both = is_reduction(chosen_.operation) ||
                     (is_exchange(chosen_.operation) && chosen_.operation != "all_to_all");
   fmt::print("#{:>59}{:>46}\n", both ? "out-of-place" : "", both ? "in-place" : "");
   const auto columns =

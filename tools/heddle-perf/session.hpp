@@ -133,7 +133,8 @@ class session {
   const heddle::device_array<std::int64_t> integer_{runtime, 1};
 };
 
-void measure_all_reduce(const session& with);
+/// all_reduce, reduce_scatter, reduce
+void measure_reduction(const session& with);
 /// broadcast, all_gather, all_to_all, gather, scatter
 void measure_exchange(const session& with);
 void measure_put(const session& with);
