@@ -89,31 +89,13 @@ class link_set {
   /// combined, and finished if `reduction` says so; written to output[i] (if not null) and to every
   /// send link. n <= capacity. The receive or the send links may be left out of a step. False, on
   /// all threads alike, if the team was aborted.
-  HEDDLE_FN bool exchange(bool receive, bool send, const T* input, T* output, size_t n,
-                          detail::reduce_step<Op> reduction) {
+  ///
+  /// On CUDA a function of its own: kernels call it from several places, and with the lines that
+  /// are under way it takes most of a thread's registers.
+  HEDDLE_APART HEDDLE_FN bool exchange(bool receive, bool send, const T* input, T* output, size_t n,
+                                       detail::reduce_step<Op> reduction) {
     receiving_ = receive ? n_receive_ : 0;
     sending_ = send ? n_send_ : 0;
-    if constexpr (Protocol == protocol::ll128) {
-      return exchange_apart(input, output, n, reduction);
-    } else {
-      return exchange_inline(input, output, n, reduction);
-    }
-  }
-
-  /// Keeps the steps for the next call. Called once, at the end, by all threads.
-  HEDDLE_FN void save() {
-    group_.sync();
-    if (group_.rank() != 0) return;
-    for (int i = 0; i < n_send_; ++i) send_[i].mine->steps[which].sent = send_[i].step;
-    for (int i = 0; i < n_receive_; ++i) receive_[i].mine->steps[which].received = receive_[i].step;
-  }
-
- private:
-  static constexpr bool is_simple = Protocol == protocol::simple;
-  static constexpr int which = static_cast<int>(Protocol);
-
-  HEDDLE_FN bool exchange_inline(const T* input, T* output, size_t n,
-                                 detail::reduce_step<Op> reduction) {
     if (!wait_for_links()) return false;
     bool arrived = true;
     if constexpr (Protocol == protocol::simple) {
@@ -128,11 +110,18 @@ class link_set {
     advance(n);
     return true;
   }
-  /// With the lines that are under way it takes most of a CUDA thread's registers.
-  HEDDLE_APART HEDDLE_FN bool exchange_apart(const T* input, T* output, size_t n,
-                                             detail::reduce_step<Op> reduction) {
-    return exchange_inline(input, output, n, reduction);
+
+  /// Keeps the steps for the next call. Called once, at the end, by all threads.
+  HEDDLE_FN void save() {
+    group_.sync();
+    if (group_.rank() != 0) return;
+    for (int i = 0; i < n_send_; ++i) send_[i].mine->steps[which].sent = send_[i].step;
+    for (int i = 0; i < n_receive_; ++i) receive_[i].mine->steps[which].received = receive_[i].step;
   }
+
+ private:
+  static constexpr bool is_simple = Protocol == protocol::simple;
+  static constexpr int which = static_cast<int>(Protocol);
 
   HEDDLE_FN static int slot_of(const link_end& end) {
     return static_cast<int>(end.step % link_memory::slots);
