@@ -83,7 +83,7 @@ extern "C" __global__ void ll_words(ll_line* to, const ll_line* from, uint64_t* 
 extern "C" __global__ void combine_all(team_ref team, bf16* values) {
   using access = detail::multimem<bf16, reduce_sum>;
   detail::fence_multicast();
-  access::store(team, values, access::load_reduce(team, values));
+  access::store(team, values, access::load_reduce(reduce_sum{}, team, values));
 }
 
 // A line is one store of 16 bytes of each of its threads, which have met before it.
