@@ -16,8 +16,7 @@ namespace {
 
 constexpr std::size_t always = ~std::size_t{0};
 
-/// The host's were measured (docs/performance.md); CUDA's are counted on paper, as those of
-/// plan.cpp.
+/// First guesses on the host, and counted on paper for CUDA: neither has been tuned yet.
 struct limits {
   std::size_t words, slots, network_slots;
 };
