@@ -9,8 +9,8 @@
 #include "program.hpp"
 
 /// The benchmark of the collectives beside AllReduce, of every contender: bytes, or float32 and sum
-/// for those that combine; blocking calls, root 0. As in nccl-tests a size is that of the larger buffer: of all pieces, where each
-/// PE has one.
+/// for those that combine; blocking calls, root 0. As in nccl-tests a size is that of the larger
+/// buffer: of all pieces, where each PE has one.
 namespace bench {
 
 /// `piece` is what goes from one PE to another, in bytes. A broadcast is within `output()`; the
