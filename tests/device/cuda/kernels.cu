@@ -29,4 +29,7 @@ int count() {
          (kernel<T, Op, protocol::simple, algorithm::tree>() != nullptr);
 }
 
-int count_kernels() { return count<float, reduce_sum>() + count<bf16, reduce_sum>() + count<uint32_t, reduce_extremum>(); }
+int count_kernels() {
+  return count<float, reduce_sum>() + count<bf16, reduce_sum>() +
+         count<uint32_t, reduce_extremum>();
+}
