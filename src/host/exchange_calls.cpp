@@ -45,6 +45,8 @@ void require_buffer(const char* function, const char* which, const void* buffer,
 
 }  // namespace
 
+exchange_calls::exchange_calls(heddle_team& team) : team_(team) { equal_.team = team.ref(); }
+
 exchange_calls::elements exchange_calls::checked(const char* function, std::size_t count,
                                                  heddle_type_t type) const {
   const std::size_t piece = bytes_of_elements(function, count, type);
@@ -61,23 +63,14 @@ void exchange_calls::compare(const char* function, std::size_t count, heddle_typ
                              int root) const {
   team_.check();
   if (!team_.runtime().environment().check) return;
-  const auto all =
-      team_.exchange({std::hash<std::string_view>{}(function), count,
-                      static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(root)});
-  for (std::size_t pe = 0; pe < all.size(); ++pe) {
-    if (all[pe][0] != all[0][0])
-      throw_error(HEDDLE_ERROR_MISMATCH,
-                  "{} on team {}: PEs {} and 0 have called different functions", function,
-                  team_.name(), pe);
-    if (all[pe] != all[0])
-      throw_error(HEDDLE_ERROR_MISMATCH,
-                  "{} on team {}: PE {} gave count {}, type {}, root {}; PE 0 gave count {}, "
-                  "type {}, root {}",
-                  function, team_.name(), pe, all[pe][1],
-                  name_of(static_cast<heddle_type_t>(all[pe][2])), static_cast<int>(all[pe][3]),
-                  all[0][1], name_of(static_cast<heddle_type_t>(all[0][2])),
-                  static_cast<int>(all[0][3]));
-  }
+  const auto told = [](const heddle_team::words& words) {
+    return fmt::format("count {}, type {}, root {}", words[1],
+                       name_of(static_cast<heddle_type_t>(words[2])), static_cast<int>(words[3]));
+  };
+  team_.require_same_call(function,
+                          {std::hash<std::string_view>{}(function), count,
+                           static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(root)},
+                          told);
 }
 
 const exchange_plan& exchange_calls::plan_for(collective what, std::size_t piece) {
@@ -116,7 +109,6 @@ void exchange_calls::run(const call& call, exchange_args<Pieces>& args, const vo
         : *call.in_place < 0
             ? fmt::format(", or, in place, the output {} bytes into the input", -*call.in_place)
             : fmt::format(", or, in place, the input {} bytes into the output", *call.in_place));
-  args.team = team_.ref();
   args.what = call.waits_in;
   args.input = in;
   args.output = out;
@@ -136,12 +128,12 @@ void exchange_calls::broadcast(const void* input, void* output, std::size_t coun
   compare(function, count, type, root);
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;
-  equal_args args{.to = is_root ? everybody : nobody,
-                  .from = root,
-                  .sends = {piece, 0},
-                  .receives = {piece, 0}};
+  equal_.to = is_root ? everybody : nobody;
+  equal_.from = root;
+  equal_.sends = {piece, 0};
+  equal_.receives = {piece, 0};
   run({function, collective::broadcast, operation::broadcast, is_root ? piece : 0, piece, 0, piece},
-      args, input, output, stream);
+      equal_, input, output, stream);
 }
 
 void exchange_calls::all_gather(const void* input, void* output, std::size_t count,
@@ -150,11 +142,13 @@ void exchange_calls::all_gather(const void* input, void* output, std::size_t cou
   const auto [piece, all] = checked(function, count, type);
   compare(function, count, type, 0);
   if (piece == 0) return;
-  equal_args args{
-      .to = everybody, .from = everybody, .sends = {piece, 0}, .receives = {piece, piece}};
+  equal_.to = everybody;
+  equal_.from = everybody;
+  equal_.sends = {piece, 0};
+  equal_.receives = {piece, piece};
   run({function, collective::all_gather, operation::all_gather, piece, all,
        offset_of(team_.my_pe(), piece), piece},
-      args, input, output, stream);
+      equal_, input, output, stream);
 }
 
 void exchange_calls::all_to_all(const void* input, void* output, std::size_t count,
@@ -163,9 +157,11 @@ void exchange_calls::all_to_all(const void* input, void* output, std::size_t cou
   const auto [piece, all] = checked(function, count, type);
   compare(function, count, type, 0);
   if (piece == 0) return;
-  equal_args args{
-      .to = everybody, .from = everybody, .sends = {piece, piece}, .receives = {piece, piece}};
-  run({function, collective::all_to_all, operation::all_to_all, all, all, {}, piece}, args, input,
+  equal_.to = everybody;
+  equal_.from = everybody;
+  equal_.sends = {piece, piece};
+  equal_.receives = {piece, piece};
+  run({function, collective::all_to_all, operation::all_to_all, all, all, {}, piece}, equal_, input,
       output, stream);
 }
 
@@ -177,13 +173,13 @@ void exchange_calls::gather(const void* input, void* output, std::size_t count, 
   compare(function, count, type, root);
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;
-  equal_args args{.to = root,
-                  .from = is_root ? everybody : nobody,
-                  .sends = {piece, 0},
-                  .receives = {piece, piece}};
+  equal_.to = root;
+  equal_.from = is_root ? everybody : nobody;
+  equal_.sends = {piece, 0};
+  equal_.receives = {piece, piece};
   run({function, collective::gather, operation::gather, piece, is_root ? all : 0,
        offset_of(root, piece), piece},
-      args, input, output, stream);
+      equal_, input, output, stream);
 }
 
 void exchange_calls::scatter(const void* input, void* output, std::size_t count, heddle_type_t type,
@@ -194,13 +190,13 @@ void exchange_calls::scatter(const void* input, void* output, std::size_t count,
   compare(function, count, type, root);
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;
-  equal_args args{.to = is_root ? everybody : nobody,
-                  .from = root,
-                  .sends = {piece, piece},
-                  .receives = {piece, 0}};
+  equal_.to = is_root ? everybody : nobody;
+  equal_.from = root;
+  equal_.sends = {piece, piece};
+  equal_.receives = {piece, 0};
   run({function, collective::scatter, operation::scatter, is_root ? all : 0, piece,
        -offset_of(root, piece), piece},
-      args, input, output, stream);
+      equal_, input, output, stream);
 }
 
 namespace {
@@ -261,7 +257,7 @@ void exchange_calls::all_gather_v(const void* input, void* output, const std::si
   require_apart(function, out.pieces, n_pes);
   compare_lists(function, counts, counts, true, type);
   if (!out.any) return;
-  listed_args args{.to = everybody, .from = everybody, .receives = out.pieces};
+  listed_args args{.team = team_.ref(), .to = everybody, .from = everybody, .receives = out.pieces};
   std::size_t largest = 0;
   for (int pe = 0; pe < n_pes; ++pe) {
     args.sends.bytes[pe] = out.pieces.bytes[me];
@@ -285,7 +281,11 @@ void exchange_calls::all_to_all_v(const void* input, const std::size_t* input_co
   require_apart(function, out.pieces, n_pes);
   compare_lists(function, input_counts, output_counts, false, type);
   // A PE without pieces takes part as well, since it must be there where others have some with it.
-  listed_args args{.to = everybody, .from = everybody, .sends = in.pieces, .receives = out.pieces};
+  listed_args args{.team = team_.ref(),
+                   .to = everybody,
+                   .from = everybody,
+                   .sends = in.pieces,
+                   .receives = out.pieces};
   run({function, collective::all_to_all, operation::all_to_all, in.end, out.end, {}, unknown_piece},
       args, input, output, stream);
 }

@@ -17,7 +17,7 @@ namespace heddle {
 class exchange_calls {
  public:
   /// Of a team that outlives it.
-  explicit exchange_calls(heddle_team& team) : team_(team) {}
+  explicit exchange_calls(heddle_team& team);
 
   // As the functions of heddle.h.
   void broadcast(const void* input, void* output, std::size_t count, heddle_type_t type, int root,
@@ -66,6 +66,9 @@ class exchange_calls {
   const exchange_plan& plan_for(collective what, std::size_t piece);
 
   heddle_team& team_;
+  /// Of the calls with equal pieces. The team is copied once: what a call copies whole it reads
+  /// back in other pieces, for which a host processor waits.
+  exchange_args<equal_pieces> equal_{};
   std::array<std::array<std::optional<exchange_plan>, 65>, 6> plans_;  ///< as the kernels' of team
 };
 

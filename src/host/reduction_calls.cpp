@@ -93,24 +93,17 @@ std::string reduction_calls::explain(collective what, std::size_t count, heddle_
 /// HEDDLE_CHECK=1: all members have made the same call.
 void reduction_calls::compare(const call& call, std::size_t count, heddle_type_t type,
                               heddle_op_t op) const {
-  const auto all = team_.exchange({static_cast<std::uint64_t>(call.kind), count,
-                                   static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(op),
-                                   static_cast<std::uint64_t>(call.root)});
   const auto told = [&](const heddle_team::words& words) {
     auto text = fmt::format("count {}, type {}, op {}", words[1],
                             name_of(static_cast<heddle_type_t>(words[2])), words[3]);
     if (call.kind == reduce_kind::reduce) text += fmt::format(", root {}", words[4]);
     return text;
   };
-  for (std::size_t pe = 0; pe < all.size(); ++pe) {
-    if (all[pe][0] != all[0][0])
-      throw_error(HEDDLE_ERROR_MISMATCH,
-                  "{} on team {}: PEs {} and 0 have called different functions", call.function,
-                  team_.name(), pe);
-    if (all[pe] != all[0])
-      throw_error(HEDDLE_ERROR_MISMATCH, "{} on team {}: PE {} gave {}; PE 0 gave {}",
-                  call.function, team_.name(), pe, told(all[pe]), told(all[0]));
-  }
+  team_.require_same_call(
+      call.function,
+      {static_cast<std::uint64_t>(call.kind), count, static_cast<std::uint64_t>(type),
+       static_cast<std::uint64_t>(op), static_cast<std::uint64_t>(call.root)},
+      told);
 }
 
 void reduction_calls::run(const call& call, const void* input, void* output, std::size_t count,

@@ -259,6 +259,20 @@ void heddle_team::meet() const {
     throw_failure();
 }
 
+void heddle_team::require_same_call(const char* function, const words& mine,
+                                    const std::function<std::string(const words&)>& told) const {
+  const auto all = exchange(mine);
+  for (std::size_t pe = 0; pe < all.size(); ++pe) {
+    if (all[pe][0] != all[0][0])
+      throw_error(HEDDLE_ERROR_MISMATCH,
+                  "{} on team {}: PEs {} and 0 have called different functions", function, name_,
+                  pe);
+    if (all[pe] != all[0])
+      throw_error(HEDDLE_ERROR_MISMATCH, "{} on team {}: PE {} gave {}; PE 0 gave {}", function,
+                  name_, pe, told(all[pe]), told(all[0]));
+  }
+}
+
 std::vector<heddle_team::words> heddle_team::exchange(const words& mine) const {
   require_reachable("a host exchange");
   auto* slots = runtime_.team_places().mail_slots(place_);

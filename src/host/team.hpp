@@ -86,6 +86,10 @@ struct heddle_team : heddle::live_handle {
   /// Every member's words, by a host call that all make. Collective.
   using words = std::array<std::uint64_t, 8>;
   std::vector<words> exchange(const words& mine) const;
+  /// HEDDLE_CHECK=1: throws HEDDLE_ERROR_MISMATCH, on all members, unless they make the same call.
+  /// Word 0 tells the functions apart; `told` says the rest.
+  void require_same_call(const char* function, const words& mine,
+                         const std::function<std::string(const words&)>& told) const;
 
   /// Collective over this team; null for PEs outside.
   heddle_team* split_strided(int start, int stride, int size);
