@@ -4,4 +4,4 @@
 #include "coll/all_reduce_kernels.hpp"
 #include "coll/cuda_form.cuh"
 
-template struct heddle::all_reduce_kernels<heddle::bf16, heddle::cuda_form>;
+template struct heddle::all_reduce_kernels_of<heddle::bf16, heddle::cuda_form>;

@@ -3,4 +3,4 @@
 
 #include "coll/all_reduce_kernels.hpp"
 
-template struct heddle::all_reduce_kernels<double, heddle::host_form>;
+template struct heddle::all_reduce_kernels_of<double, heddle::host_form>;

@@ -3,4 +3,4 @@
 
 #include "coll/all_reduce_kernels.hpp"
 
-template struct heddle::all_reduce_kernels<heddle::f8_e5m2, heddle::host_form>;
+template struct heddle::all_reduce_kernels_of<heddle::f8_e5m2, heddle::host_form>;

@@ -11,45 +11,51 @@ namespace heddle {
 namespace {
 
 template <class T>
-heddle_kernel_t forms_of(const plan& plan, heddle_op_t op) {
+heddle_kernel_t forms_of(heddle_op_t op) {
   heddle_kernel_t forms{};
-  forms.on_host = all_reduce_kernels<T, host_form>::find(plan, op);
+  forms.on_host = all_reduce_kernels_of<T, host_form>::find(op);
 #if defined(HEDDLE_HAVE_CUDA_KERNELS)
-  forms.on_cuda = all_reduce_kernels<T, cuda_form>::find(plan, op);
+  forms.on_cuda = all_reduce_kernels_of<T, cuda_form>::find(op);
 #endif
   return forms;
 }
 
 }  // namespace
 
-heddle_kernel_t all_reduce_kernel(const plan& plan, heddle_type_t type, heddle_op_t op) {
+heddle_kernel_t all_reduce_kernel(heddle_type_t type, heddle_op_t op) {
   switch (type) {
     case HEDDLE_INT8:
     case HEDDLE_UINT8:
-      return forms_of<uint8_t>(plan, op);
+      return forms_of<uint8_t>(op);
     case HEDDLE_INT16:
     case HEDDLE_UINT16:
-      return forms_of<uint16_t>(plan, op);
+      return forms_of<uint16_t>(op);
     case HEDDLE_INT32:
     case HEDDLE_UINT32:
-      return forms_of<uint32_t>(plan, op);
+      return forms_of<uint32_t>(op);
     case HEDDLE_INT64:
     case HEDDLE_UINT64:
-      return forms_of<uint64_t>(plan, op);
+      return forms_of<uint64_t>(op);
     case HEDDLE_FLOAT8_E4M3:
-      return forms_of<f8_e4m3>(plan, op);
+      return forms_of<f8_e4m3>(op);
     case HEDDLE_FLOAT8_E5M2:
-      return forms_of<f8_e5m2>(plan, op);
+      return forms_of<f8_e5m2>(op);
     case HEDDLE_FLOAT16:
-      return forms_of<f16>(plan, op);
+      return forms_of<f16>(op);
     case HEDDLE_BFLOAT16:
-      return forms_of<bf16>(plan, op);
+      return forms_of<bf16>(op);
     case HEDDLE_FLOAT32:
-      return forms_of<float>(plan, op);
+      return forms_of<float>(op);
     case HEDDLE_FLOAT64:
-      return forms_of<double>(plan, op);
+      return forms_of<double>(op);
   }
   return {};
+}
+
+void set_plan(typed_all_reduce_args& args, const plan& plan) {
+  args.algo = plan.algo;
+  args.proto = plan.proto;
+  args.stores = plan.streaming ? detail::stores::streaming : detail::stores::cached;
 }
 
 void set_reduction(typed_all_reduce_args& args, heddle_type_t type, heddle_op_t op, int n_pes) {
@@ -61,16 +67,12 @@ void set_reduction(typed_all_reduce_args& args, heddle_type_t type, heddle_op_t 
   args.flipped = reduce_extremum::of(op == HEDDLE_MAX, bytes, is_signed, is_float).flipped;
 }
 
-std::vector<heddle_kernel_t> all_reduce_kernels_of(algorithm algo) {
+std::vector<heddle_kernel_t> all_reduce_kernels() {
   std::vector<heddle_kernel_t> kernels;
-  for (const auto proto : {protocol::simple, protocol::ll, protocol::ll128}) {
-    if (is_simple_only(algo) && proto != protocol::simple) continue;
-    for (int type = 0; type < num_types; ++type)
-      for (int op = 0; op < num_ops; ++op)
-        kernels.push_back(all_reduce_kernel({.algo = algo, .proto = proto},
-                                            static_cast<heddle_type_t>(type),
-                                            static_cast<heddle_op_t>(op)));
-  }
+  for (int type = 0; type < num_types; ++type)
+    for (int op = 0; op < num_ops; ++op)
+      kernels.push_back(
+          all_reduce_kernel(static_cast<heddle_type_t>(type), static_cast<heddle_op_t>(op)));
   return kernels;
 }
 

@@ -19,9 +19,11 @@ namespace heddle {
 
 /// An AllReduce as the library's kernels take it.
 struct typed_all_reduce_args : all_reduce_args {
+  algorithm algo = algorithm::one_shot;
+  protocol proto = protocol::simple;
   /// Of those, what its reduction needs.
-  uint64_t flipped = 0;
   int32_t divisor = 0;
+  uint64_t flipped = 0;
 
   template <class Op>
   HEDDLE_FN Op op() const {
@@ -35,36 +37,79 @@ struct typed_all_reduce_args : all_reduce_args {
   }
 };
 
+/// How it goes. The same on every PE.
+void set_plan(typed_all_reduce_args& args, const plan& plan);
 /// What the reduction of a type needs in a team of n_pes.
 void set_reduction(typed_all_reduce_args& args, heddle_type_t type, heddle_op_t op, int n_pes);
 
-/// The kernel of a plan for an element type and a reduction: takes typed_all_reduce_args.
-heddle_kernel_t all_reduce_kernel(const plan& plan, heddle_type_t type, heddle_op_t op);
-/// Those of all plans with that algorithm, of all types and reductions.
-std::vector<heddle_kernel_t> all_reduce_kernels_of(algorithm algo);
+/// The kernel of an element type and a reduction, for all plans: takes typed_all_reduce_args.
+heddle_kernel_t all_reduce_kernel(heddle_type_t type, heddle_op_t op);
+/// Those of all types and reductions.
+std::vector<heddle_kernel_t> all_reduce_kernels();
 
-/// The kernels of one element type, in the form of the compiler that instantiates it: the host's
+/// Those of one element type, in the form of the compiler that instantiates it: the host's
 /// (all_reduce_<type>.cpp) or CUDA's (all_reduce_<type>.cu). Each type has files of its own, so
 /// that they compile side by side. Signed integers have those of unsigned ones.
 template <class T, class Form>
-struct all_reduce_kernels {
-  static typename Form::type find(const plan& plan, heddle_op_t op);
+struct all_reduce_kernels_of {
+  static typename Form::type find(heddle_op_t op);
 };
 
 namespace detail {
 
-/// An algorithm's kernel for any block.
-template <class T, class Op, protocol Protocol, algorithm Algorithm>
+/// For any block. One kernel has all algorithms: for CUDA the functions that they share are made
+/// once for each kernel.
+template <class T, class Op>
 struct all_reduce_body {
   using arguments = typed_all_reduce_args;
-  template <block_group Block>
-  HEDDLE_FN void operator()(const Block& block, const arguments& args) const {
+
+  template <block_group B>
+  HEDDLE_FN void operator()(const B& block, const arguments& args) const {
+    switch (args.proto) {
+      case protocol::simple:
+        return by_simple(block, args);
+      case protocol::ll:
+        return by<protocol::ll>(block, args);
+      case protocol::ll128:
+        return by<protocol::ll128>(block, args);
+    }
+  }
+
+ private:
+  template <block_group B>
+  HEDDLE_FN static void by_simple(const B& block, const arguments& args) {
+    switch (args.algo) {
+      case algorithm::two_shot:
+      case algorithm::multicast:
+        return run<protocol::simple, algorithm::two_shot>(block, args);
+      case algorithm::hierarchical:
+        return run<protocol::simple, algorithm::hierarchical>(block, args);
+      default:
+        return by<protocol::simple>(block, args);
+    }
+  }
+
+  template <protocol Protocol, block_group B>
+  HEDDLE_FN static void by(const B& block, const arguments& args) {
+    switch (args.algo) {
+      case algorithm::one_shot:
+        return run<Protocol, algorithm::one_shot>(block, args);
+      case algorithm::ring:
+        return run<Protocol, algorithm::ring>(block, args);
+      case algorithm::tree:
+        return run<Protocol, algorithm::tree>(block, args);
+      default:
+        return;  // none that choose_reduction gives
+    }
+  }
+
+  template <protocol Protocol, algorithm Algorithm, block_group B>
+  HEDDLE_APART HEDDLE_COLD HEDDLE_FN static void run(const B& block, const arguments& args) {
     const Op op = args.template op<Op>();
     if constexpr (Algorithm == algorithm::one_shot)
       all_reduce_one_shot<Protocol, T, Op>(block, args, op);
-    if constexpr (Algorithm == algorithm::two_shot) all_reduce_two_shot<T, Op>(block, args, op);
-    if constexpr (Algorithm == algorithm::multicast)
-      all_reduce_two_shot<T, Op, true>(block, args, op);
+    if constexpr (Algorithm == algorithm::two_shot)
+      all_reduce_two_shot<T, Op>(block, args, op, args.algo == algorithm::multicast);
     if constexpr (Algorithm == algorithm::hierarchical)
       all_reduce_hierarchical<T, Op>(block, args, op);
     if constexpr (Algorithm == algorithm::ring) all_reduce_ring<Protocol, T, Op>(block, args, op);
@@ -72,77 +117,43 @@ struct all_reduce_body {
   }
 };
 
-template <class T, class Op, protocol Protocol, class Form>
-typename Form::type find_all_reduce(algorithm algo) {
-  switch (algo) {
-    case algorithm::one_shot:
-      return Form::template of<all_reduce_body<T, Op, Protocol, algorithm::one_shot>>();
-    case algorithm::two_shot:
-      return Form::template of<all_reduce_body<T, Op, protocol::simple, algorithm::two_shot>>();
-    case algorithm::multicast:
-      return Form::template of<all_reduce_body<T, Op, protocol::simple, algorithm::multicast>>();
-    case algorithm::hierarchical:
-      return Form::template of<all_reduce_body<T, Op, protocol::simple, algorithm::hierarchical>>();
-    case algorithm::ring:
-      return Form::template of<all_reduce_body<T, Op, Protocol, algorithm::ring>>();
-    case algorithm::tree:
-      return Form::template of<all_reduce_body<T, Op, Protocol, algorithm::tree>>();
-    case algorithm::direct:
-      break;  // for collectives that combine nothing
-  }
-  return nullptr;
-}
-
-template <class T, class Op, class Form>
-typename Form::type find_all_reduce(const plan& plan) {
-  switch (plan.proto) {
-    case protocol::simple:
-      return find_all_reduce<T, Op, protocol::simple, Form>(plan.algo);
-    case protocol::ll:
-      return find_all_reduce<T, Op, protocol::ll, Form>(plan.algo);
-    case protocol::ll128:
-      return find_all_reduce<T, Op, protocol::ll128, Form>(plan.algo);
-  }
-  return nullptr;
-}
-
 }  // namespace detail
 
 template <class T, class Form>
-typename Form::type all_reduce_kernels<T, Form>::find(const plan& plan, heddle_op_t op) {
+typename Form::type all_reduce_kernels_of<T, Form>::find(heddle_op_t op) {
   switch (op) {
     case HEDDLE_SUM:
     case HEDDLE_AVG:
-      return detail::find_all_reduce<T, reduce_sum, Form>(plan);
+      return Form::template of<detail::all_reduce_body<T, reduce_sum>>();
     case HEDDLE_PROD:
-      return detail::find_all_reduce<T, reduce_prod, Form>(plan);
+      return Form::template of<detail::all_reduce_body<T, reduce_prod>>();
     case HEDDLE_MIN:
     case HEDDLE_MAX:
-      return detail::find_all_reduce<T, reduce_extremum, Form>(plan);
+      return Form::template of<detail::all_reduce_body<T, reduce_extremum>>();
   }
   return nullptr;
 }
 
 // Instantiated in files of their own.
-extern template struct all_reduce_kernels<uint8_t, host_form>;
-extern template struct all_reduce_kernels<uint16_t, host_form>;
-extern template struct all_reduce_kernels<uint32_t, host_form>;
-extern template struct all_reduce_kernels<uint64_t, host_form>;
-extern template struct all_reduce_kernels<f8_e4m3, host_form>;
-extern template struct all_reduce_kernels<f8_e5m2, host_form>;
-extern template struct all_reduce_kernels<f16, host_form>;
-extern template struct all_reduce_kernels<bf16, host_form>;
-extern template struct all_reduce_kernels<float, host_form>;
-extern template struct all_reduce_kernels<double, host_form>;
-extern template struct all_reduce_kernels<uint8_t, cuda_form>;
-extern template struct all_reduce_kernels<uint16_t, cuda_form>;
-extern template struct all_reduce_kernels<uint32_t, cuda_form>;
-extern template struct all_reduce_kernels<uint64_t, cuda_form>;
-extern template struct all_reduce_kernels<f8_e4m3, cuda_form>;
-extern template struct all_reduce_kernels<f8_e5m2, cuda_form>;
-extern template struct all_reduce_kernels<f16, cuda_form>;
-extern template struct all_reduce_kernels<bf16, cuda_form>;
-extern template struct all_reduce_kernels<float, cuda_form>;
-extern template struct all_reduce_kernels<double, cuda_form>;
+extern template struct all_reduce_kernels_of<uint8_t, host_form>;
+extern template struct all_reduce_kernels_of<uint16_t, host_form>;
+extern template struct all_reduce_kernels_of<uint32_t, host_form>;
+extern template struct all_reduce_kernels_of<uint64_t, host_form>;
+extern template struct all_reduce_kernels_of<f8_e4m3, host_form>;
+extern template struct all_reduce_kernels_of<f8_e5m2, host_form>;
+extern template struct all_reduce_kernels_of<f16, host_form>;
+extern template struct all_reduce_kernels_of<bf16, host_form>;
+extern template struct all_reduce_kernels_of<float, host_form>;
+extern template struct all_reduce_kernels_of<double, host_form>;
+extern template struct all_reduce_kernels_of<uint8_t, cuda_form>;
+extern template struct all_reduce_kernels_of<uint16_t, cuda_form>;
+extern template struct all_reduce_kernels_of<uint32_t, cuda_form>;
+extern template struct all_reduce_kernels_of<uint64_t, cuda_form>;
+extern template struct all_reduce_kernels_of<f8_e4m3, cuda_form>;
+extern template struct all_reduce_kernels_of<f8_e5m2, cuda_form>;
+extern template struct all_reduce_kernels_of<f16, cuda_form>;
+extern template struct all_reduce_kernels_of<bf16, cuda_form>;
+extern template struct all_reduce_kernels_of<float, cuda_form>;
+extern template struct all_reduce_kernels_of<double, cuda_form>;
 
 }  // namespace heddle

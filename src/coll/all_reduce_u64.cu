@@ -4,4 +4,4 @@
 #include "coll/all_reduce_kernels.hpp"
 #include "coll/cuda_form.cuh"
 
-template struct heddle::all_reduce_kernels<heddle::uint64_t, heddle::cuda_form>;
+template struct heddle::all_reduce_kernels_of<heddle::uint64_t, heddle::cuda_form>;

@@ -77,7 +77,7 @@ const reduction_calls::cached_kernel& reduction_calls::kernel_for(reduce_kind ki
   if (!cached.kernel.on_host) [[unlikely]] {
     const auto asked = question(collective_of(kind), std::size_t{1} << bucket);
     cached.plan = choose_reduction(asked);
-    cached.kernel = all_reduce_kernel(cached.plan, type, op);
+    cached.kernel = all_reduce_kernel(type, op);
     log::info(log::subsystem::coll, "{} up to {} bytes, team {}: {}", name_of(asked.what),
               asked.bytes, team_.name(), heddle::explain(cached.plan, asked));
   }
@@ -140,7 +140,7 @@ void reduction_calls::run(const call& call, const void* input, void* output, std
   args_.root = call.root;
   if (call.kind == reduce_kind::reduce) set_root(args_.topology, team_.my_pe(), n_pes, call.root);
   set_reduction(args_, type, op, n_pes);
-  args_.stores = kernel.plan.streaming ? detail::stores::streaming : detail::stores::cached;
+  set_plan(args_, kernel.plan);
   team_.launch_collective({kernel.plan.channels, kernel.plan.threads}, kernel.kernel, &args_,
                           sizeof args_, stream);
 }

@@ -79,17 +79,9 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
                     heddle::format_bytes(environment_.heap_size));
 }
 
-/// Those that plans of this job may choose.
 void heddle_runtime::preload_kernels() {
-  using heddle::algorithm;
   if (device_->is_host()) return;
-  std::vector<algorithm> algorithms = {algorithm::one_shot, algorithm::two_shot};
-  if (environment_.multicast) algorithms.push_back(algorithm::multicast);
-  if (needs_links()) algorithms.insert(algorithms.end(), {algorithm::ring, algorithm::tree});
-  if (pes_of_my_host(*bootstrap_).size() < static_cast<std::size_t>(n_pes()))
-    algorithms.push_back(algorithm::hierarchical);
-  for (const auto algo : algorithms)
-    for (const auto& kernel : heddle::all_reduce_kernels_of(algo)) device().preload(kernel);
+  for (const auto& kernel : heddle::all_reduce_kernels()) device().preload(kernel);
   device().preload(heddle::exchange_kernel<heddle::equal_pieces>());
   device().preload(heddle::exchange_kernel<heddle::listed_pieces>());
   for (const auto& kernel : heddle::every_word_kernel()) device().preload(kernel);

@@ -219,7 +219,7 @@ bool memory_transport::post_atomic(int lane, network_atomic op, const remote_pla
 std::span<std::byte> memory_transport::begin_message(int /*lane*/, int pe) {
   if (refuses() || all_.endpoints_[static_cast<std::size_t>(pe)]->waiting.load() > most_messages)
     return {};
-  auto place = std::make_unique<std::byte[]>(about().most_message_bytes);
+  auto place = std::make_unique_for_overwrite<std::byte[]>(about().most_message_bytes);
   auto* start = place.get();
   filling_[start] = std::move(place);
   return {start, about().most_message_bytes};

@@ -26,7 +26,7 @@ int rounds(int n) {
     const char* set = std::getenv("HEDDLE_DEV_TEST_SCALE");
     if (set) return std::strtod(set, nullptr);
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-    return 0.25;
+    return 0.1;
 #else
     return 1.0;
 #endif

@@ -27,7 +27,7 @@ inline void expect(bool condition, const std::string& text) {
 }
 
 /// How many times a litmus test goes round: `n`, times HEDDLE_DEV_TEST_SCALE (1; under sanitizers a
-/// quarter).
+/// tenth).
 int rounds(int n);
 
 /// Bytes that differ by place and salt.

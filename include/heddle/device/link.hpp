@@ -112,7 +112,7 @@ class link_set {
   }
 
   /// Keeps the steps for the next call. Called once, at the end, by all threads.
-  HEDDLE_FN void save() {
+  HEDDLE_APART HEDDLE_FN void save() {
     group_.sync();
     if (group_.rank() != 0) return;
     for (int i = 0; i < n_send_; ++i) send_[i].mine->steps[which].sent = send_[i].step;

@@ -11,7 +11,8 @@
 /// the way between two hops: what is read back in wider pieces than it was written waits for the
 /// processor's store buffer, in which the stores to other PEs' lines are, as long as a hop.
 ///
-/// HEDDLE_APART keeps nvcc from copying a large function to each place that calls it.
+/// HEDDLE_APART keeps nvcc from copying a large function to each place that calls it, HEDDLE_ROLLED
+/// from unrolling the loop after it: for what waits, or runs once for each PE.
 
 #if defined(__CUDACC__)
 #include <cuda/std/atomic>
@@ -23,6 +24,7 @@
 #define HEDDLE_HOT
 #define HEDDLE_COLD
 #define HEDDLE_APART __noinline__
+#define HEDDLE_ROLLED _Pragma("unroll 1")
 #else
 #include <concepts>
 #include <cstddef>
@@ -32,6 +34,7 @@
 #define HEDDLE_HOT [[gnu::always_inline]]
 #define HEDDLE_COLD [[gnu::noinline]]
 #define HEDDLE_APART
+#define HEDDLE_ROLLED
 #endif
 
 #if defined(__CUDA_ARCH__)

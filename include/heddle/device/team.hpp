@@ -9,6 +9,10 @@
 
 namespace heddle {
 
+namespace detail {
+class slow_wait;
+}
+
 /// A team as kernels use it: a small value, passed as an argument. Get it from
 /// `heddle::team::ref()`.
 ///
@@ -151,7 +155,7 @@ class team_ref {
   HEDDLE_FN wait_status barrier(G group, int index = 0) const;
   /// Every PE's group has arrived. Over mapped memory the same as barrier.
   template <group G>
-  HEDDLE_FN wait_status sync(G group, int index = 0) const;
+  HEDDLE_APART HEDDLE_FN wait_status sync(G group, int index = 0) const;
 
   /// Contexts order and complete what goes through the proxy independently of each other: fence and
   /// quiet of a team_ref are about its own context. Context 0 is that of the team's ref(); blocks
@@ -231,11 +235,12 @@ class team_ref {
 
  private:
   friend class team_ref_builder;
+  friend class detail::slow_wait;
 
   struct limits;
   template <class Look>
-  HEDDLE_COLD HEDDLE_FN wait_status wait_slowly(Look look, wait_record what, uint64_t timeout_ns,
-                                                bool abort_on_timeout) const;
+  HEDDLE_COLD HEDDLE_FN wait_status wait_slowly(Look look, const wait_record& what,
+                                                uint64_t timeout_ns, bool abort_on_timeout) const;
   HEDDLE_FN void give_up(wait_record what) const;
   HEDDLE_FN uint64_t heap_offset(const void* address) const;
   /// Lets a waiting host thread do the proxy's work.

@@ -37,7 +37,8 @@ struct rail_pes {
 
 /// All PEs of the domain have arrived.
 template <group G>
-HEDDLE_FN bool domain_sync(G group, const team_ref& team, const domains_type& domains, int index) {
+HEDDLE_APART HEDDLE_FN bool domain_sync(G group, const team_ref& team, const domains_type& domains,
+                                        int index) {
   barrier_memory* here = &team.memory()->barriers[index];
   const uint64_t epoch = here->epoch.value + 1;
   group.sync();  // every thread has read the epoch, and has written what the stores below release

@@ -19,9 +19,10 @@ namespace heddle {
 /// Protocol LL: data and flags in the same words. For few bytes: part.count * sizeof(T) <=
 /// ll_capacity.
 template <class T, class Op, group G>
-HEDDLE_FN bool all_reduce_one_shot_ll(G group, const team_ref& team, const channel_scratch& scratch,
-                                      const T* input, T* output, size_t n,
-                                      detail::reduce_step<Op> reduction) {
+HEDDLE_APART HEDDLE_FN bool all_reduce_one_shot_ll(G group, const team_ref& team,
+                                                   const channel_scratch& scratch, const T* input,
+                                                   T* output, size_t n,
+                                                   detail::reduce_step<Op> reduction) {
   constexpr size_t per_word = 8 / sizeof(T);
   using acc = accumulator<T>;
   const int me = team.my_pe();
@@ -98,10 +99,11 @@ struct every_pe {
 /// Protocol Simple: data, then a flag; among `members`, each of which calls. n * sizeof(T) <=
 /// one_shot_capacity.
 template <class T, class Op, group G, class Members>
-HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& team,
-                                          const channel_scratch& scratch, const Members& members,
-                                          const T* input, T* output, size_t n,
-                                          detail::reduce_step<Op> reduction) {
+HEDDLE_APART HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& team,
+                                                       const channel_scratch& scratch,
+                                                       const Members& members, const T* input,
+                                                       T* output, size_t n,
+                                                       detail::reduce_step<Op> reduction) {
   const int me = team.my_pe();
   group.sync();  // the call before has counted
   const uint64_t epoch = scratch.state().one_shot_simple + 1;

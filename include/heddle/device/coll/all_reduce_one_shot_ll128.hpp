@@ -38,9 +38,10 @@ struct one_shot_lines {
 
 /// Protocol LL128: lines that arrive whole. n * sizeof(T) <= ll128_capacity.
 template <class T, class Op, group G>
-HEDDLE_FN bool all_reduce_one_shot_ll128(G group, const team_ref& team,
-                                         const channel_scratch& scratch, const T* input, T* output,
-                                         size_t n, detail::reduce_step<Op> reduction) {
+HEDDLE_APART HEDDLE_FN bool all_reduce_one_shot_ll128(G group, const team_ref& team,
+                                                      const channel_scratch& scratch,
+                                                      const T* input, T* output, size_t n,
+                                                      detail::reduce_step<Op> reduction) {
   group.sync();  // the call before has counted
   const uint64_t epoch = scratch.state().one_shot_ll128;
   bool arrived = true;

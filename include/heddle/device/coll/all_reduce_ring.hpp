@@ -10,11 +10,11 @@
 ///
 /// A round moves up to n_pes chunks. At position r of the ring, with chunk numbers modulo n:
 ///
-///     send        chunk r
-///     n - 2 times receive chunk r - j, combine with mine, send on          j = 1 ... n - 2
-///     once        receive chunk r + 1, combine, finish: the result; keep it, send it on
-///     n - 2 times receive the result of chunk r + 1 - j, keep it, send on  j = 1 ... n - 2
-///     receive the result of chunk r + 2, keep it
+///     step 0                  send chunk r
+///     step s = 1 ... n - 2    receive chunk r - s, combine with mine, send it on
+///     step n - 1              receive chunk r + 1, combine, finish: the result; keep it, send it
+///     on step s = n ... 2n - 3   receive the result of chunk r - s, keep it, send it on step 2n -
+///     2             receive the result of chunk r + 2, keep it
 ///
 /// A ring of two that the network joins has ways of its own: all_reduce_of_two.hpp and
 /// all_reduce_in_halves.hpp.
@@ -40,9 +40,10 @@ inline constexpr size_t most_in_one_hop = 1 << 18;
 
 /// False if the team was aborted. `input` and `output` are the same or apart.
 template <protocol Protocol, class T, class Op, group G>
-HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team, const ring_place& place,
-                                 link_memory* link, const T* input, T* output, size_t count,
-                                 reduce_step<Op> reduction) {
+HEDDLE_APART HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team,
+                                              const ring_place& place, link_memory* link,
+                                              const T* input, T* output, size_t count,
+                                              reduce_step<Op> reduction) {
   using links_type = link_set<Protocol, T, Op, G>;
   if (Protocol == protocol::simple && place.n == 2 && team.is_remote(place.next)) {
     // A GPU combines faster than any network brings; a processor does not.
@@ -63,26 +64,18 @@ HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team, const ring_place
   const size_t round = links_type::capacity * static_cast<size_t>(n_pes);
   for (size_t at = 0; at < count; at += round) {
     const size_t n = count - at < round ? count - at : round;
-    auto chunk = [&](int index) { return segment<T>(n, n_pes, (index % n_pes + n_pes) % n_pes); };
-    auto move = [&](int index, bool receive, bool has_input, bool has_output, bool send,
-                    bool finish) {
-      const auto c = chunk(index);
-      return ring.exchange(receive, send, has_input ? input + at + c.begin : nullptr,
-                           has_output ? output + at + c.begin : nullptr, c.count,
-                           reduction.when(finish));
-    };
-    if (n_pes == 1) {
-      if (!move(0, false, true, true, false, true)) return false;
-      continue;
+    const int last = 2 * (n_pes - 1);
+    int chunk = position;
+    HEDDLE_ROLLED for (int step = 0; step <= last; ++step) {
+      const bool combines = step < n_pes;        // my input is not in it yet
+      const bool is_result = step >= n_pes - 1;  // all inputs are, with mine
+      const segment<T> c(n, n_pes, chunk);
+      if (!ring.exchange(step > 0, step < last, combines ? input + at + c.begin : nullptr,
+                         is_result ? output + at + c.begin : nullptr, c.count,
+                         reduction.when(combines && is_result)))
+        return false;
+      chunk = chunk == 0 ? n_pes - 1 : chunk - 1;
     }
-    bool going = move(position, false, true, false, true, false);
-    for (int j = 1; j < n_pes - 1 && going; ++j)
-      going = move(position - j, true, true, false, true, false);
-    going = going && move(position + 1, true, true, true, true, true);
-    for (int j = 1; j < n_pes - 1 && going; ++j)
-      going = move(position + 1 - j, true, false, true, true, false);
-    going = going && move(position + 2, true, false, true, false, false);
-    if (!going) return false;
   }
   ring.save();
   return true;
@@ -92,9 +85,10 @@ HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team, const ring_place
 /// gets piece r. As above with all chunks one further: r sends chunk r - 1 first and ends with
 /// chunk r.
 template <protocol Protocol, class T, class Op, group G>
-HEDDLE_FN bool scatter_along_ring(G group, const team_ref& team, const ring_place& place,
-                                  link_memory* link, const T* input, size_t stride, T* output,
-                                  size_t count, reduce_step<Op> reduction) {
+HEDDLE_APART HEDDLE_FN bool scatter_along_ring(G group, const team_ref& team,
+                                               const ring_place& place, link_memory* link,
+                                               const T* input, size_t stride, T* output,
+                                               size_t count, reduce_step<Op> reduction) {
   using links_type = link_set<Protocol, T, Op, G>;
   const int n_pes = place.n;
   links_type ring(group, team);
@@ -105,11 +99,12 @@ HEDDLE_FN bool scatter_along_ring(G group, const team_ref& team, const ring_plac
     const auto mine = [&](int piece) {
       return input + static_cast<size_t>((piece + n_pes) % n_pes) * stride + at;
     };
-    for (int j = 1; j < n_pes; ++j)
-      if (!ring.exchange(j > 1, true, mine(place.position - j), nullptr, n, reduction.when(false)))
+    HEDDLE_ROLLED for (int step = 1; step <= n_pes; ++step) {
+      const bool is_mine = step == n_pes;
+      if (!ring.exchange(step > 1, !is_mine, mine(place.position - step),
+                         is_mine ? output + at : nullptr, n, reduction.when(is_mine)))
         return false;
-    if (!ring.exchange(n_pes > 1, false, mine(place.position), output + at, n, reduction))
-      return false;
+    }
   }
   ring.save();
   return true;
@@ -118,9 +113,9 @@ HEDDLE_FN bool scatter_along_ring(G group, const team_ref& team, const ring_plac
 /// A chain along the ring, which ends at the PE whose position is `root`: it begins at the next
 /// one.
 template <protocol Protocol, class T, class Op, group G>
-HEDDLE_FN bool reduce_to_root(G group, const team_ref& team, const ring_place& place, int root,
-                              link_memory* link, const T* input, T* output, size_t count,
-                              reduce_step<Op> reduction) {
+HEDDLE_APART HEDDLE_FN bool reduce_to_root(G group, const team_ref& team, const ring_place& place,
+                                           int root, link_memory* link, const T* input, T* output,
+                                           size_t count, reduce_step<Op> reduction) {
   using links_type = link_set<Protocol, T, Op, G>;
   links_type ring(group, team);
   ring.add_receive(link, link, place.previous);

@@ -90,22 +90,22 @@ class two_shot_parts {
 
 /// Tells every other PE where this PE's buffers are, and learns where theirs are.
 template <group G>
-HEDDLE_FN two_shot_way two_shot_enter(G group, const team_ref& team, const channel_scratch& scratch,
-                                      uint64_t epoch, const two_shot_buffers& mine,
-                                      operation what) {
+HEDDLE_APART HEDDLE_FN two_shot_way two_shot_enter(G group, const team_ref& team,
+                                                   const channel_scratch& scratch, uint64_t epoch,
+                                                   const two_shot_buffers& mine, operation what) {
   const int me = team.my_pe();
   const int n_pes = team.n_pes();
   bool arrived = true;
   bool same = mine.symmetric();
   bool symmetric = same;
-  for (int pe = group.rank(); pe < n_pes; pe += group.size()) {
+  HEDDLE_ROLLED for (int pe = group.rank(); pe < n_pes; pe += group.size()) {
     if (pe == me) continue;
     auto* there = team.ptr(&scratch.arrival_of(me), pe);
     store(&there->input, mine.input, relaxed);
     store(&there->output, mine.output, relaxed);
     store(&there->epoch, epoch, release);
   }
-  for (int pe = group.rank(); pe < n_pes; pe += group.size()) {
+  HEDDLE_ROLLED for (int pe = group.rank(); pe < n_pes; pe += group.size()) {
     if (pe == me) continue;
     arrived &= team.wait_by_thread(&scratch.arrival_of(pe).epoch, cmp::ge, epoch, what, pe) ==
                wait_status::ok;
@@ -118,39 +118,46 @@ HEDDLE_FN two_shot_way two_shot_enter(G group, const team_ref& team, const chann
   return group.all(symmetric) ? two_shot_way::in_place : two_shot_way::staged;
 }
 
-/// `buffers(pe)` tells where they are. When all offsets are the same they come from this PE's own
-/// arguments and not from the lines that have just arrived, so that a host processor has the
-/// addresses before the lines.
-template <class T, class Op, group G, class Buffers>
-HEDDLE_FN void two_shot_in_place(G group, const team_ref& team, const channel_scratch& scratch,
-                                 const two_shot_parts<T>& parts, const segment<T>& mine, T* output,
-                                 reduce_step<Op> reduction, stores how, Buffers buffers) {
+/// `offsets`: where this PE's buffers are. When all are at the same they come from there and not
+/// from the lines that have just arrived, so that a host processor has the addresses before the
+/// lines.
+template <class T, class Op, group G>
+HEDDLE_APART HEDDLE_FN void two_shot_in_place(G group, const team_ref& team,
+                                              const channel_scratch& scratch,
+                                              const two_shot_parts<T>& parts,
+                                              const segment<T>& mine, T* output,
+                                              reduce_step<Op> reduction, stores how,
+                                              const two_shot_buffers& offsets, bool same_offsets) {
   const int me = team.my_pe();
   const int n_pes = team.n_pes();
   operand_list<T, channel_scratch::max_direct_pes> with;
-  for (int pe = 0; pe < n_pes; ++pe)
-    with.add_source(reinterpret_cast<const T*>(team.ptr(team.heap(), pe) + buffers(pe).input) +
-                    mine.begin);
+  const auto buffers = [&](int pe) {
+    return same_offsets || pe == me ? offsets : buffers_of(scratch, pe);
+  };
+  HEDDLE_ROLLED for (int pe = 0; pe < n_pes; ++pe) with.add_source(
+      reinterpret_cast<const T*>(team.ptr(team.heap(), pe) + buffers(pe).input) + mine.begin);
   // Written from this PE on, so that the PEs do not all write to one at the same time.
-  for (int i = 0; i < n_pes; ++i) {
+  HEDDLE_ROLLED for (int i = 0; i < n_pes; ++i) {
     const int pe = me + i < n_pes ? me + i : me + i - n_pes;
     if (!parts.gets(pe, me)) continue;
     T* there =
         pe == me ? output : reinterpret_cast<T*>(team.ptr(team.heap(), pe) + buffers(pe).output);
     with.add_destination(there + parts.place_of(mine));
   }
-  for (int pe = group.rank(); pe < n_pes; pe += group.size())
-    if (pe != me) take_back(&scratch.arrival_of(pe).taken);
+  HEDDLE_ROLLED for (int pe = group.rank(); pe < n_pes; pe += group.size()) if (pe != me)
+      take_back(&scratch.arrival_of(pe).taken);
   reduce_copy<T, Op>(group, with.view(), mine.count, reduction, how);
 }
 
 /// The same by multicast, for inputs at the same offsets: an NVLink switch combines, and writes to
 /// all where all get the result. What does not fill a unit is done without it.
 template <class T, class Op, group G>
-HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team, const channel_scratch& scratch,
-                                     const two_shot_parts<T>& parts, const T* input, T* output,
-                                     const segment<T>& mine, reduce_step<Op> reduction,
-                                     const two_shot_buffers& offsets) {
+HEDDLE_APART HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team,
+                                                  const channel_scratch& scratch,
+                                                  const two_shot_parts<T>& parts, const T* input,
+                                                  T* output, const segment<T>& mine,
+                                                  reduce_step<Op> reduction,
+                                                  const two_shot_buffers& offsets) {
   using access = multimem<T, Op>;
   constexpr int batch = HEDDLE_HAS_MULTIMEM ? 4 : 1;
   const size_t units = mine.count / access::elements;
@@ -185,7 +192,7 @@ HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team, const channe
   // Of a reduce_scatter the output begins with the segment.
   T* rest_output = output + (parts.place_of(rest) == 0 ? units * access::elements : 0);
   two_shot_in_place<T, Op>(group, team, scratch, parts, rest, rest_output, reduction,
-                           stores::cached, [&](int) { return offsets; });
+                           stores::cached, offsets, true);
 }
 
 /// Whether the staged way is there for remote PEs. A GPU's registers are full as it is, and its
@@ -195,9 +202,10 @@ inline constexpr bool two_shot_has_network = !HEDDLE_ON_CUDA;
 /// One piece of at most staging_capacity() bytes. The slot of PE p in staging_in holds its input to
 /// my segment; staging_out has the layout of an output.
 template <class T, class Op, group G>
-HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scratch& scratch,
-                               int barrier, const two_shot_parts<T>& parts, const T* input,
-                               T* output, size_t n, reduce_step<Op> reduction) {
+HEDDLE_APART HEDDLE_FN bool two_shot_staged(G group, const team_ref& team,
+                                            const channel_scratch& scratch, int barrier,
+                                            const two_shot_parts<T>& parts, const T* input,
+                                            T* output, size_t n, reduce_step<Op> reduction) {
   const int me = team.my_pe();
   const int n_pes = team.n_pes();
   const segment<T> mine = parts.of(n, n_pes, me);
@@ -251,11 +259,11 @@ HEDDLE_FN bool two_shot_staged(G group, const team_ref& team, const channel_scra
   return true;
 }
 
-template <class T, class Op, bool Multicast>
+template <class T, class Op>
 HEDDLE_FN bool goes_by_multicast(const team_ref& team, const two_shot_buffers& offsets,
                                  const T* input, const T* output, size_t bytes,
                                  reduce_step<Op> reduction) {
-  if (!Multicast || !multimem<T, Op>::supported) return false;
+  if (!multimem<T, Op>::supported) return false;
   if (reduction.template finishes<typename accumulator<T>::type>() && !multimem<T, Op>::averages)
     return false;
   const uint64_t last = offsets.input > offsets.output ? offsets.input : offsets.output;
@@ -268,10 +276,11 @@ HEDDLE_FN bool goes_by_multicast(const team_ref& team, const two_shot_buffers& o
 
 }  // namespace detail
 
-/// With `Multicast` an NVLink switch does the combining where it can: for symmetric buffers at the
-/// same offsets, aligned to 16 bytes. Its order is its own, and not the same on every run.
-template <class T, class Op, bool Multicast = false, block_group B>
-HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args, Op op) {
+/// With `by_multicast` an NVLink switch does the combining where it can: for symmetric buffers at
+/// the same offsets, aligned to 16 bytes. Its order is its own, and not the same on every run.
+template <class T, class Op, block_group B>
+HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args, Op op,
+                                   bool by_multicast = false) {
   const team_ref& team = args.team;
   const int n_pes = team.n_pes();
   const channel_scratch scratch(team, block.block_rank(), block.num_blocks());
@@ -297,19 +306,16 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args, Op op) 
   if (way == detail::two_shot_way::aborted) return;
 
   if (way != detail::two_shot_way::staged) {
-    if (way == detail::two_shot_way::same_offsets &&
-        detail::goes_by_multicast<T, Op, Multicast>(team, mine, part.input + my_segment.begin,
-                                                    part.output, bytes, reduction)) {
-      if constexpr (Multicast && detail::multimem<T, Op>::supported)
+    const bool same_offsets = way == detail::two_shot_way::same_offsets;
+    if (by_multicast && same_offsets &&
+        detail::goes_by_multicast<T, Op>(team, mine, part.input + my_segment.begin, part.output,
+                                         bytes, reduction)) {
+      if constexpr (detail::multimem<T, Op>::supported)
         detail::two_shot_by_multicast<T, Op>(block, team, scratch, parts, part.input, part.output,
                                              my_segment, reduction, mine);
-    } else if (way == detail::two_shot_way::same_offsets) {
-      detail::two_shot_in_place<T, Op>(block, team, scratch, parts, my_segment, part.output,
-                                       reduction, args.stores, [&](int) { return mine; });
     } else {
-      detail::two_shot_in_place<T, Op>(
-          block, team, scratch, parts, my_segment, part.output, reduction, args.stores,
-          [&](int pe) { return pe == team.my_pe() ? mine : detail::buffers_of(scratch, pe); });
+      detail::two_shot_in_place<T, Op>(block, team, scratch, parts, my_segment, part.output,
+                                       reduction, args.stores, mine, same_offsets);
     }
     (void)team.sync(block, barrier);
     return;

@@ -24,7 +24,7 @@ class one_shot_pieces : mailbox_channel<B> {
         reduction_{op},
         piece_(this->part_of(by, 0, args.count * sizeof(T))) {}
 
-  HEDDLE_FN void run() {
+  HEDDLE_APART HEDDLE_FN void run() {
     block_.sync();  // the call before has counted
     const size_t steps = piece_.steps();
     bool going = true;

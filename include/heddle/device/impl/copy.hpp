@@ -92,7 +92,7 @@ inline void copy_streaming(byte* to, const byte* from, size_t bytes) {
 /// Copies by all threads of the group together, without a sync. CUDA: 16 bytes at a time where both
 /// sides have the same alignment, with a head and a tail of bytes, else the widest unit both allow.
 template <group G>
-HEDDLE_FN void copy(G group, void* dst, const void* src, size_t bytes) {
+HEDDLE_APART HEDDLE_FN void copy(G group, void* dst, const void* src, size_t bytes) {
 #if HEDDLE_ON_CUDA
   auto* to = static_cast<byte*>(dst);
   const auto* from = static_cast<const byte*>(src);

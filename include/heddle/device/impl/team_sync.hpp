@@ -37,7 +37,7 @@ HEDDLE_FN inline void team_ref::tell(uint64_t* word, uint64_t value, int pe) con
 }
 
 template <group G>
-HEDDLE_FN wait_status team_ref::sync(G group, int index) const {
+HEDDLE_APART HEDDLE_FN wait_status team_ref::sync(G group, int index) const {
   barrier_memory* here = &memory_->barriers[index];
   const uint64_t epoch = here->epoch.value + 1;
   group.sync();  // every thread has read the epoch, and has written what the stores below release

@@ -57,41 +57,74 @@ HEDDLE_FN inline void team_ref::abort_at(int pe, uint64_t code) const {
       .compare_exchange_strong(none, code, release, relaxed);
 }
 
+namespace detail {
+
+/// What a slow wait does between two looks. Not a template, so that a CUDA kernel has it once,
+/// however many things it waits for.
+class slow_wait {
+ public:
+  HEDDLE_FN slow_wait(const team_ref& team, const wait_record& what, uint64_t timeout_ns,
+                      bool abort_on_timeout)
+      : team_(team),
+        what_(what),
+        patience_(team.spin_),
+        timeout_ns_(timeout_ns),
+        abort_on_timeout_(abort_on_timeout) {}
+
+  /// `ok`: look again.
+  HEDDLE_APART HEDDLE_FN wait_status pause(uint64_t seen);
+  HEDDLE_APART HEDDLE_FN void end(wait_status status, uint64_t seen);
+
+ private:
+  static constexpr uint32_t polls_between_checks = 64;
+  static constexpr uint64_t publish_after_ns = 20'000'000;
+
+  const team_ref& team_;
+  wait_record what_;
+  backoff patience_;
+  uint64_t timeout_ns_;
+  uint64_t start_ = 0;
+  bool abort_on_timeout_;
+  bool published_ = false;
+};
+
+HEDDLE_APART HEDDLE_FN inline wait_status slow_wait::pause(uint64_t seen) {
+  team_.help();
+  patience_.pause([this](uint64_t ns) { team_.nap(ns); });
+  if (!patience_.is_napping() && patience_.polls() % polls_between_checks != 0)
+    return wait_status::ok;
+  if (team_.aborted()) return wait_status::aborted;
+  const uint64_t now = clock_ns();
+  if (start_ == 0) start_ = now;
+  what_.waited_ns = now - start_;
+  if (what_.waited_ns >= timeout_ns_) return wait_status::timeout;
+  if (abort_on_timeout_ && what_.waited_ns >= publish_after_ns) {
+    what_.seen = seen;
+    write_record(&team_.control_->waiting, what_);
+    published_ = true;
+  }
+  return wait_status::ok;
+}
+
+HEDDLE_APART HEDDLE_FN inline void slow_wait::end(wait_status status, uint64_t seen) {
+  what_.seen = seen;
+  if (status == wait_status::timeout && abort_on_timeout_) team_.give_up(what_);
+  if (published_ && status == wait_status::ok) store(&team_.control_->waiting.state, 0u, release);
+}
+
+}  // namespace detail
+
 template <class Look>
-HEDDLE_COLD HEDDLE_FN wait_status team_ref::wait_slowly(Look look, wait_record what,
+HEDDLE_COLD HEDDLE_FN wait_status team_ref::wait_slowly(Look look, const wait_record& what,
                                                         uint64_t timeout_ns,
                                                         bool abort_on_timeout) const {
-  constexpr uint32_t polls_between_checks = 64;
-  constexpr uint64_t publish_after_ns = 20'000'000;
-
   const detail::counted_driver driver(proxy_);
-  backoff patience(spin_);
-  uint64_t start = 0;
-  bool published = false;
+  detail::slow_wait wait(*this, what, timeout_ns, abort_on_timeout);
+  uint64_t seen = what.seen;
   wait_status status = wait_status::ok;
-  for (;;) {
-    if (look(what.seen)) break;
-    help();
-    patience.pause([this](uint64_t ns) { nap(ns); });
-    if (!patience.is_napping() && patience.polls() % polls_between_checks != 0) continue;
-    if (aborted()) {
-      status = wait_status::aborted;
-      break;
-    }
-    const uint64_t now = clock_ns();
-    if (start == 0) start = now;
-    what.waited_ns = now - start;
-    if (what.waited_ns >= timeout_ns) {
-      status = look(what.seen) ? wait_status::ok : wait_status::timeout;
-      break;
-    }
-    if (abort_on_timeout && what.waited_ns >= publish_after_ns) {
-      detail::write_record(&control_->waiting, what);
-      published = true;
-    }
-  }
-  if (status == wait_status::timeout && abort_on_timeout) give_up(what);
-  if (published && status == wait_status::ok) store(&control_->waiting.state, 0u, release);
+  HEDDLE_ROLLED while (status == wait_status::ok && !look(seen)) status = wait.pause(seen);
+  if (status == wait_status::timeout && look(seen)) status = wait_status::ok;
+  wait.end(status, seen);
   return status;
 }
 
@@ -104,7 +137,7 @@ HEDDLE_HOT HEDDLE_FN inline wait_status team_ref::wait_by_thread(Look look, cons
   constexpr uint32_t quick_looks = HEDDLE_ON_CUDA ? 4 : 32;
   const uint32_t looks = spin_ >= quick_looks && !proxy_ ? quick_looks : 1;
   uint64_t seen = 0;
-  for (uint32_t i = 0; i < looks; ++i) {
+  HEDDLE_ROLLED for (uint32_t i = 0; i < looks; ++i) {
     if (look(seen)) return wait_status::ok;
     if (looks > 1) pause_processor();
   }
