@@ -6,9 +6,9 @@
 
 namespace heddle {
 
-/// Bytes of the last cache that the first processor shares with others; 32 MiB where the system
-/// does not tell. From sysfs: sysconf takes the whole package's on some processors, and hwloc takes
-/// milliseconds to start.
+/// Bytes of the last cache that the first processor shares with others, as far as a job can count
+/// on them; 32 MiB where the system does not tell. From sysfs: sysconf takes the whole package's on
+/// some processors, and hwloc takes milliseconds to start.
 std::size_t last_cache_bytes();
 
 }  // namespace heddle
