@@ -24,7 +24,6 @@
 #define HEDDLE_HOT
 #define HEDDLE_COLD
 #define HEDDLE_APART __noinline__
-#define HEDDLE_ROLLED _Pragma("unroll 1")
 #else
 #include <concepts>
 #include <cstddef>
@@ -34,13 +33,14 @@
 #define HEDDLE_HOT [[gnu::always_inline]]
 #define HEDDLE_COLD [[gnu::noinline]]
 #define HEDDLE_APART
-#define HEDDLE_ROLLED
 #endif
 
 #if defined(__CUDA_ARCH__)
 #define HEDDLE_ON_CUDA 1
+#define HEDDLE_ROLLED _Pragma("unroll 1")
 #else
 #define HEDDLE_ON_CUDA 0
+#define HEDDLE_ROLLED
 #include <chrono>
 #include <cstring>
 #include <thread>

@@ -66,7 +66,8 @@ HEDDLE_APART HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team,
     const size_t n = count - at < round ? count - at : round;
     const int last = 2 * (n_pes - 1);
     int chunk = position;
-    HEDDLE_ROLLED for (int step = 0; step <= last; ++step) {
+    HEDDLE_ROLLED
+    for (int step = 0; step <= last; ++step) {
       const bool combines = step < n_pes;        // my input is not in it yet
       const bool is_result = step >= n_pes - 1;  // all inputs are, with mine
       const segment<T> c(n, n_pes, chunk);
@@ -99,7 +100,8 @@ HEDDLE_APART HEDDLE_FN bool scatter_along_ring(G group, const team_ref& team,
     const auto mine = [&](int piece) {
       return input + static_cast<size_t>((piece + n_pes) % n_pes) * stride + at;
     };
-    HEDDLE_ROLLED for (int step = 1; step <= n_pes; ++step) {
+    HEDDLE_ROLLED
+    for (int step = 1; step <= n_pes; ++step) {
       const bool is_mine = step == n_pes;
       if (!ring.exchange(step > 1, !is_mine, mine(place.position - step),
                          is_mine ? output + at : nullptr, n, reduction.when(is_mine)))

@@ -98,14 +98,16 @@ HEDDLE_APART HEDDLE_FN two_shot_way two_shot_enter(G group, const team_ref& team
   bool arrived = true;
   bool same = mine.symmetric();
   bool symmetric = same;
-  HEDDLE_ROLLED for (int pe = group.rank(); pe < n_pes; pe += group.size()) {
+  HEDDLE_ROLLED
+  for (int pe = group.rank(); pe < n_pes; pe += group.size()) {
     if (pe == me) continue;
     auto* there = team.ptr(&scratch.arrival_of(me), pe);
     store(&there->input, mine.input, relaxed);
     store(&there->output, mine.output, relaxed);
     store(&there->epoch, epoch, release);
   }
-  HEDDLE_ROLLED for (int pe = group.rank(); pe < n_pes; pe += group.size()) {
+  HEDDLE_ROLLED
+  for (int pe = group.rank(); pe < n_pes; pe += group.size()) {
     if (pe == me) continue;
     arrived &= team.wait_by_thread(&scratch.arrival_of(pe).epoch, cmp::ge, epoch, what, pe) ==
                wait_status::ok;
@@ -134,18 +136,22 @@ HEDDLE_APART HEDDLE_FN void two_shot_in_place(G group, const team_ref& team,
   const auto buffers = [&](int pe) {
     return same_offsets || pe == me ? offsets : buffers_of(scratch, pe);
   };
-  HEDDLE_ROLLED for (int pe = 0; pe < n_pes; ++pe) with.add_source(
-      reinterpret_cast<const T*>(team.ptr(team.heap(), pe) + buffers(pe).input) + mine.begin);
+  HEDDLE_ROLLED
+  for (int pe = 0; pe < n_pes; ++pe)
+    with.add_source(reinterpret_cast<const T*>(team.ptr(team.heap(), pe) + buffers(pe).input) +
+                    mine.begin);
   // Written from this PE on, so that the PEs do not all write to one at the same time.
-  HEDDLE_ROLLED for (int i = 0; i < n_pes; ++i) {
+  HEDDLE_ROLLED
+  for (int i = 0; i < n_pes; ++i) {
     const int pe = me + i < n_pes ? me + i : me + i - n_pes;
     if (!parts.gets(pe, me)) continue;
     T* there =
         pe == me ? output : reinterpret_cast<T*>(team.ptr(team.heap(), pe) + buffers(pe).output);
     with.add_destination(there + parts.place_of(mine));
   }
-  HEDDLE_ROLLED for (int pe = group.rank(); pe < n_pes; pe += group.size()) if (pe != me)
-      take_back(&scratch.arrival_of(pe).taken);
+  HEDDLE_ROLLED
+  for (int pe = group.rank(); pe < n_pes; pe += group.size())
+    if (pe != me) take_back(&scratch.arrival_of(pe).taken);
   reduce_copy<T, Op>(group, with.view(), mine.count, reduction, how);
 }
 

@@ -122,7 +122,8 @@ HEDDLE_COLD HEDDLE_FN wait_status team_ref::wait_slowly(Look look, const wait_re
   detail::slow_wait wait(*this, what, timeout_ns, abort_on_timeout);
   uint64_t seen = what.seen;
   wait_status status = wait_status::ok;
-  HEDDLE_ROLLED while (status == wait_status::ok && !look(seen)) status = wait.pause(seen);
+  HEDDLE_ROLLED
+  while (status == wait_status::ok && !look(seen)) status = wait.pause(seen);
   if (status == wait_status::timeout && look(seen)) status = wait_status::ok;
   wait.end(status, seen);
   return status;
@@ -137,7 +138,8 @@ HEDDLE_HOT HEDDLE_FN inline wait_status team_ref::wait_by_thread(Look look, cons
   constexpr uint32_t quick_looks = HEDDLE_ON_CUDA ? 4 : 32;
   const uint32_t looks = spin_ >= quick_looks && !proxy_ ? quick_looks : 1;
   uint64_t seen = 0;
-  HEDDLE_ROLLED for (uint32_t i = 0; i < looks; ++i) {
+  HEDDLE_ROLLED
+  for (uint32_t i = 0; i < looks; ++i) {
     if (look(seen)) return wait_status::ok;
     if (looks > 1) pause_processor();
   }
