@@ -430,6 +430,26 @@ HEDDLE_API heddle_status_t heddle_all_to_all_v(heddle_team_t team, const void* i
                                                const size_t* output_displacements,
                                                heddle_type_t type, heddle_stream_t stream);
 
+/// Sends count elements to `peer`, whose k-th receive from this PE on this team receives what its
+/// k-th send sends; sizes are the same (of count 0 nothing is sent, and nothing is to be received).
+/// Both buffers may be any memory that the device's kernels reach; what is symmetric or registered
+/// on one side at least is copied once. Ordered with the collectives of the team, and complete, as
+/// they are: a send may wait for its receive, so two PEs that send to each other group each send
+/// with the receive.
+HEDDLE_API heddle_status_t heddle_send(heddle_team_t team, const void* buffer, size_t count,
+                                       heddle_type_t type, int peer, heddle_stream_t stream);
+HEDDLE_API heddle_status_t heddle_recv(heddle_team_t team, void* buffer, size_t count,
+                                       heddle_type_t type, int peer, heddle_stream_t stream);
+/// What this thread sends and receives from here to the end of the group runs as one kernel for
+/// each team and stream, started at the end: none of it waits for another. Up to 128 sends and
+/// receives of a team and stream; their buffers are apart. What a PE sends to itself it receives in
+/// the same group. Groups may be nested: the outermost counts. Other calls are not delayed. Errors
+/// of arguments are returned at once, others at the end.
+HEDDLE_API heddle_status_t heddle_group_begin(void);
+HEDDLE_API heddle_status_t heddle_group_end(void);
+/// Forgets this thread's open groups and what they would have sent and received.
+HEDDLE_API heddle_status_t heddle_group_cancel(void);
+
 /// The choice made for an AllReduce of these, as text: "two_shot simple, 1 channel of 1 thread:
 /// ...reason". Written to `text` (at most `bytes`, terminated).
 HEDDLE_API heddle_status_t heddle_all_reduce_plan(heddle_team_t team, const void* input,

@@ -246,6 +246,16 @@ class team {
                                       output_displacements.data(), type_of<T>, where.handle));
   }
 
+  /// As heddle_send and heddle_recv.
+  template <element T>
+  void send(const T* buffer, std::size_t count, int peer, on_stream where = {}) const {
+    detail::check(heddle_send(handle_, buffer, count, type_of<T>, peer, where.handle));
+  }
+  template <element T>
+  void recv(T* buffer, std::size_t count, int peer, on_stream where = {}) const {
+    detail::check(heddle_recv(handle_, buffer, count, type_of<T>, peer, where.handle));
+  }
+
   [[nodiscard]] heddle_team_t handle() const { return handle_; }
 
  private:
@@ -285,5 +295,19 @@ class team {
   heddle_team_t handle_;
   std::shared_ptr<heddle_team> owned_;
 };
+
+/// Runs body(), whose sends and receives become one kernel for each team and stream: see
+/// heddle_group_begin. If it throws, nothing is sent.
+template <class Body>
+void grouped(Body&& body) {
+  detail::check(heddle_group_begin());
+  try {
+    body();
+  } catch (...) {
+    heddle_group_cancel();
+    throw;
+  }
+  detail::check(heddle_group_end());
+}
 
 }  // namespace heddle

@@ -6,8 +6,10 @@
 namespace heddle {
 
 #if defined(HEDDLE_HAVE_CUDA_KERNELS)
+// exchange_kernels.cu
 template <class Pieces>
-void* exchange_on_cuda();  // exchange_kernels.cu
+void* exchange_on_cuda();
+void* transfers_on_cuda();
 #endif
 
 template <class Pieces>
@@ -16,6 +18,15 @@ heddle_kernel_t exchange_kernel() {
   forms.on_host = host_form::of<exchange_body<Pieces>>();
 #if defined(HEDDLE_HAVE_CUDA_KERNELS)
   forms.on_cuda = exchange_on_cuda<Pieces>;
+#endif
+  return forms;
+}
+
+heddle_kernel_t transfers_kernel() {
+  heddle_kernel_t forms{};
+  forms.on_host = host_form::of<transfers_body>();
+#if defined(HEDDLE_HAVE_CUDA_KERNELS)
+  forms.on_cuda = transfers_on_cuda;
 #endif
   return forms;
 }

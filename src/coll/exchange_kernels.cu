@@ -11,6 +11,8 @@ void* exchange_on_cuda() {
   return cuda_form::of<exchange_body<Pieces>>()();
 }
 
+void* transfers_on_cuda() { return cuda_form::of<transfers_body>()(); }
+
 template void* exchange_on_cuda<equal_pieces>();
 template void* exchange_on_cuda<listed_pieces>();
 

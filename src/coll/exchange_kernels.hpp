@@ -3,6 +3,7 @@
 #pragma once
 
 #include <heddle/device/coll/exchange.hpp>
+#include <heddle/device/coll/transfers.hpp>
 
 #include "coll/kernel_form.hpp"
 
@@ -12,6 +13,8 @@ namespace heddle {
 /// equal_pieces and for listed_pieces.
 template <class Pieces>
 heddle_kernel_t exchange_kernel();
+/// That of sends and receives: takes transfers_args.
+heddle_kernel_t transfers_kernel();
 
 template <class Pieces>
 struct exchange_body {
@@ -19,6 +22,14 @@ struct exchange_body {
   template <block_group Block>
   HEDDLE_FN void operator()(const Block& block, const arguments& args) const {
     exchange(block, args);
+  }
+};
+
+struct transfers_body {
+  using arguments = transfers_args;
+  template <block_group Block>
+  HEDDLE_FN void operator()(const Block& block, const arguments& args) const {
+    run_transfers(block, args);
   }
 };
 

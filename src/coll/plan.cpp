@@ -13,9 +13,9 @@ namespace heddle {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> collective_names = {
-    "all_reduce", "broadcast", "all_gather",     "all_to_all",
-    "gather",     "scatter",   "reduce_scatter", "reduce"};
+constexpr std::array<std::string_view, 9> collective_names = {
+    "all_reduce", "broadcast",      "all_gather", "all_to_all", "gather",
+    "scatter",    "reduce_scatter", "reduce",     "transfer"};
 constexpr std::array<std::string_view, 7> algorithm_names = {
     "one_shot", "two_shot", "ring", "tree", "multicast", "hierarchical", "direct"};
 constexpr std::array<std::string_view, 3> protocol_names = {"simple", "ll", "ll128"};

@@ -19,7 +19,8 @@ enum class collective : int {
   gather = 4,
   scatter = 5,
   reduce_scatter = 6,
-  reduce = 7
+  reduce = 7,
+  transfer = 8  ///< sends and receives
 };
 
 /// `direct` is for collectives that combine nothing: see exchange_plan.hpp.

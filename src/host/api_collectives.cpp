@@ -3,6 +3,7 @@
 
 #include <cstdio>
 
+#include "host/call_group.hpp"
 #include "host/guarded_call.hpp"
 #include "host/runtime.hpp"
 #include "host/team.hpp"
@@ -108,6 +109,32 @@ heddle_status_t heddle_all_gather_v(heddle_team_t team, const void* input, void*
         .exchanges()
         .all_gather_v(input, output, counts, displacements, type, stream);
   });
+}
+
+heddle_status_t heddle_send(heddle_team_t team, const void* buffer, size_t count,
+                            heddle_type_t type, int peer, heddle_stream_t stream) {
+  return guarded([&] {
+    required(team, "heddle_send", "team").transfers().send(buffer, count, type, peer, stream);
+  });
+}
+
+heddle_status_t heddle_recv(heddle_team_t team, void* buffer, size_t count, heddle_type_t type,
+                            int peer, heddle_stream_t stream) {
+  return guarded([&] {
+    required(team, "heddle_recv", "team").transfers().receive(buffer, count, type, peer, stream);
+  });
+}
+
+heddle_status_t heddle_group_begin() {
+  return guarded([] { heddle::call_group::of_this_thread().begin(); });
+}
+
+heddle_status_t heddle_group_end() {
+  return guarded([] { heddle::call_group::of_this_thread().end(); });
+}
+
+heddle_status_t heddle_group_cancel() {
+  return guarded([] { heddle::call_group::of_this_thread().cancel(); });
 }
 
 heddle_status_t heddle_all_to_all_v(heddle_team_t team, const void* input,

@@ -6,6 +6,7 @@
 #include "bootstrap/bootstrap_from_environment.hpp"
 #include "bootstrap/thread_bootstrap.hpp"
 #include "bootstrap/unique_id_bootstrap.hpp"
+#include "host/call_group.hpp"
 #include "host/guarded_call.hpp"
 #include "host/runtime.hpp"
 #include "host/settings.hpp"
@@ -71,7 +72,9 @@ heddle_status_t heddle_thread_job_destroy(heddle_thread_job_t job) {
 
 heddle_status_t heddle_finalize(heddle_runtime_t runtime) {
   return guarded([&] {
-    const std::unique_ptr<heddle_runtime> gone(&required(runtime, "heddle_finalize", "runtime"));
+    auto& checked = required(runtime, "heddle_finalize", "runtime");
+    heddle::call_group::of_this_thread().require_nothing_of(checked, "heddle_finalize");
+    const std::unique_ptr<heddle_runtime> gone(&checked);
     gone->leave_in_order();
   });
 }
@@ -79,6 +82,7 @@ heddle_status_t heddle_finalize(heddle_runtime_t runtime) {
 heddle_status_t heddle_abort(heddle_runtime_t runtime, const char* reason) {
   return guarded([&] {
     const std::unique_ptr<heddle_runtime> gone(&required(runtime, "heddle_abort", "runtime"));
+    heddle::call_group::of_this_thread().cancel(*gone);
     gone->leave_in_disorder(reason ? reason : "heddle_abort without a reason");
   });
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
+#include "host/call_group.hpp"
 #include "host/guarded_call.hpp"
 #include "host/runtime.hpp"
 
@@ -39,6 +40,7 @@ heddle_status_t heddle_stream_synchronize(heddle_runtime_t runtime, heddle_strea
       heddle::throw_error(
           HEDDLE_ERROR_INVALID_USAGE,
           "heddle_stream_synchronize: called by work on this stream, which it would wait for");
+    heddle::call_group::of_this_thread().require_nothing_of(checked, "heddle_stream_synchronize");
     queue.synchronize();
     checked.check_teams();
   });

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
+#include "host/call_group.hpp"
 #include "host/guarded_call.hpp"
 #include "host/runtime.hpp"
 #include "host/team.hpp"
@@ -74,6 +75,7 @@ heddle_status_t heddle_team_translate(heddle_team_t from, int pe, heddle_team_t 
 heddle_status_t heddle_team_destroy(heddle_team_t team) {
   return guarded([&] {
     auto& gone = required(team, "heddle_team_destroy", "team");
+    heddle::call_group::of_this_thread().require_nothing_of(gone.runtime(), "heddle_team_destroy");
     gone.retire();
     gone.runtime().remove_team(&gone);
   });

@@ -207,6 +207,31 @@ error timed_out(const heddle_team& team, abort_code code) {
   return {HEDDLE_ERROR_ABORTED, text + std::string(advice)};
 }
 
+/// Of a send and its receive.
+error mismatched(const heddle_team& team, abort_code code) {
+  wait_record found;
+  int pe = team.my_pe();
+  bool is_told = read_record(team.host_ref().control(pe)->failure, found);
+  if (!is_told) {
+    pe = code.reporter;
+    is_told = read_record(team.host_ref().control(team.my_pe())->told, found);
+  }
+  if (!is_told && pe >= 0) {
+    const auto told = record_of(team, pe, &team_control::failure);
+    is_told = told.is_there;
+    found = told.record;
+  }
+  if (!is_told)
+    return {HEDDLE_ERROR_MISMATCH,
+            fmt::format("team {}: PEs {} and {} send and receive different sizes", team.name(),
+                        code.reporter, code.culprit)};
+  const bool sends = static_cast<operation>(found.operation) == operation::send;
+  return {HEDDLE_ERROR_MISMATCH,
+          fmt::format("team {}: PE {} {} {} bytes {} PE {}, which {} {}", team.name(), pe,
+                      sends ? "sends" : "receives", found.expected, sends ? "to" : "from",
+                      found.peer, sends ? "receives" : "sends", found.seen)};
+}
+
 }  // namespace
 
 error failure_of(const heddle_team& team) {
@@ -227,6 +252,8 @@ error failure_of(const heddle_team& team) {
     case abort_reason::user:
       return {HEDDLE_ERROR_ABORTED, fmt::format("PE {} aborted team {}: {}", code.reporter,
                                                 team.name(), team.abort_text(code.reporter))};
+    case abort_reason::mismatch:
+      return mismatched(team, code);
     case abort_reason::none:
       break;
   }

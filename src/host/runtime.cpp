@@ -84,6 +84,7 @@ void heddle_runtime::preload_kernels() {
   for (const auto& kernel : heddle::all_reduce_kernels()) device().preload(kernel);
   device().preload(heddle::exchange_kernel<heddle::equal_pieces>());
   device().preload(heddle::exchange_kernel<heddle::listed_pieces>());
+  device().preload(heddle::transfers_kernel());
   for (const auto& kernel : heddle::every_word_kernel()) device().preload(kernel);
 }
 

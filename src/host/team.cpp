@@ -134,7 +134,8 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
                      proxy_of(runtime, slots_, true), runtime.heap().memory(),
                      runtime.kernel_places())),
       reductions_(*this, topology()),
-      exchanges_(*this) {}
+      exchanges_(*this),
+      transfers_(*this) {}
 
 /// For kernels.
 heddle::team_topology heddle_team::topology() const {

@@ -20,6 +20,7 @@
 #include "host/live_handle.hpp"
 #include "host/reduction_calls.hpp"
 #include "host/team_memory_pool.hpp"
+#include "host/transfer_calls.hpp"
 
 /// A team: what the C handle points to. Its members meet at one place of the team memory pool.
 struct heddle_team : heddle::live_handle {
@@ -109,6 +110,7 @@ struct heddle_team : heddle::live_handle {
   [[nodiscard]] heddle::reduction_calls& reductions() { return reductions_; }
   /// Those that combine nothing.
   [[nodiscard]] heddle::exchange_calls& exchanges() { return exchanges_; }
+  [[nodiscard]] heddle::transfer_calls& transfers() { return transfers_; }
 
  private:
   [[noreturn]] void throw_failure() const;
@@ -135,4 +137,5 @@ struct heddle_team : heddle::live_handle {
   const heddle::team_ref ref_;
   heddle::reduction_calls reductions_;
   heddle::exchange_calls exchanges_;
+  heddle::transfer_calls transfers_;
 };

@@ -215,6 +215,8 @@ class team_ref {
   }
   HEDDLE_FN uint32_t flag_period() const { return flag_period_; }
   HEDDLE_FN team_memory* memory() const { return memory_; }
+  /// This PE's `op` with `pe` is of `mine` bytes, and that PE's of `theirs`: aborts the team.
+  HEDDLE_APART HEDDLE_FN void refuse(operation op, int pe, uint64_t mine, uint64_t theirs) const;
   /// Aborts the team at `pe`, unless it is aborted there already.
   HEDDLE_FN void abort_at(int pe, uint64_t code) const;
   /// `pe`'s; it is mapped.
@@ -241,7 +243,7 @@ class team_ref {
   template <class Look>
   HEDDLE_COLD HEDDLE_FN wait_status wait_slowly(Look look, const wait_record& what,
                                                 uint64_t timeout_ns, bool abort_on_timeout) const;
-  HEDDLE_FN void give_up(wait_record what) const;
+  HEDDLE_FN void give_up(wait_record what, abort_reason why) const;
   HEDDLE_FN uint64_t heap_offset(const void* address) const;
   /// Lets a waiting host thread do the proxy's work.
   HEDDLE_FN void help() const;

@@ -63,7 +63,7 @@ struct barrier_memory {
 };
 
 /// Why a team was aborted: the lower 8 bits of the abort word.
-enum class abort_reason : uint32_t { none = 0, timeout = 1, peer_lost = 2, user = 3 };
+enum class abort_reason : uint32_t { none = 0, timeout = 1, peer_lost = 2, user = 3, mismatch = 4 };
 
 /// The abort word: 0, or reason (8 bits) | culprit + 1 (28 bits) | reporter + 1 (28 bits), PEs of
 /// the team.

@@ -13,7 +13,9 @@
 #include <heddle/device/coll/all_reduce_ring.hpp>
 #include <heddle/device/coll/all_reduce_tree.hpp>
 #include <heddle/device/coll/all_reduce_two_shot.hpp>
+#include <heddle/device/coll/exchange.hpp>
 #include <heddle/device/coll/scratch.hpp>
+#include <heddle/device/coll/transfers.hpp>
 #include <heddle/device/cuda_groups.hpp>
 #include <heddle/device/group.hpp>
 #include <heddle/device/host_groups.hpp>

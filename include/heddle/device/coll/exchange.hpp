@@ -108,6 +108,7 @@ class exchange_channel : mailbox_channel<B> {
   HEDDLE_FN bool is_direct(size_t bytes, int pe) const {
     return bytes > (team_.is_remote(pe) ? args_.network_slots_up_to : args_.slots_up_to);
   }
+  HEDDLE_FN uint64_t& meetings_with(int pe) const { return from(pe).meetings[mailbox::both]; }
   HEDDLE_FN bool meets(int pe) const {
     return is_direct(bytes_to(pe), pe) || is_direct(bytes_from(pe), pe);
   }
@@ -121,19 +122,15 @@ class exchange_channel : mailbox_channel<B> {
   /// The same at both ends of the piece.
   HEDDLE_FN way way_of(size_t bytes, int pe, uint64_t source, uint64_t target) const {
     if (bytes == 0) return way::none;
-    const bool remote = team_.is_remote(pe);
     if (!is_direct(bytes, pe))
-      return bytes <= args_.words_up_to && !remote ? way::words : way::slots;
-    const bool has_source = source != channel_scratch::not_symmetric && !remote;
-    const bool has_target = target != channel_scratch::not_symmetric;
-    if (has_source && (args_.pull || !has_target)) return way::by_receiver;
-    return has_target ? way::by_sender : way::slots;
+      return bytes <= args_.words_up_to && !team_.is_remote(pe) ? way::words : way::slots;
+    return this->direct_way(pe, source, target, args_.pull);
   }
   HEDDLE_FN piece sent(int pe) const {
     size_t bytes = bytes_to(pe);
     way by = way::none;
     if (is_direct(bytes, pe)) {
-      const auto& theirs = from(pe).place;
+      const auto& theirs = from(pe).place[mailbox::both];
       by = way_of(bytes, pe, place_to(pe), load(&theirs.target, relaxed));
       const uint64_t wanted = load(&theirs.target_bytes, relaxed);
       if (wanted < bytes) bytes = wanted;
@@ -146,7 +143,7 @@ class exchange_channel : mailbox_channel<B> {
     size_t bytes = bytes_from(pe);
     way by = way::none;
     if (is_direct(bytes, pe)) {
-      const auto& theirs = from(pe).place;
+      const auto& theirs = from(pe).place[mailbox::both];
       by = way_of(bytes, pe, load(&theirs.source, relaxed), place_from(pe));
       const uint64_t given = load(&theirs.source_bytes, relaxed);
       if (given < bytes) bytes = given;
@@ -209,7 +206,7 @@ class exchange_channel : mailbox_channel<B> {
       if (step >= in.steps()) continue;
       byte* target = args_.output + in.offset_in(step);
       if (in.by == way::words)
-        going = read_words(after(i), step, target, in.bytes_in(step));
+        going = this->read_words(after(i), step, target, in.bytes_in(step));
       else
         copy(block_, target, this->slot_data(after(i), step), in.bytes_in(step));
     }
@@ -219,17 +216,6 @@ class exchange_channel : mailbox_channel<B> {
       if (step < in.steps()) this->give_back(after(i), in, step, step < sent(after(i)).steps());
     }
     return going;
-  }
-
-  HEDDLE_FN bool read_words(int pe, size_t step, byte* target, size_t bytes) const {
-    for (auto w = static_cast<size_t>(block_.rank()); w * 8 < bytes;
-         w += static_cast<size_t>(block_.size())) {
-      uint64_t data = 0;
-      if (!this->read_word(pe, step, w, data)) return false;
-      const size_t left = bytes - w * 8;
-      memcpy(target + w * 8, &data, left < 8 ? left : 8);
-    }
-    return true;
   }
 
   // ---- directly ----
@@ -242,22 +228,9 @@ class exchange_channel : mailbox_channel<B> {
       if (!meets(pe)) continue;
       any = true;
       if ((i - 1) % block_.size() != block_.rank()) continue;
-      const uint64_t count = from(pe).meetings + 1;
-      const mailbox::meeting mine = {count,          place_to(pe),   bytes_to(pe),
-                                     place_from(pe), bytes_from(pe), 0};
-      auto& there = from(team_.my_pe()).place;
-      if (team_.is_remote(pe)) {
-        team_.send(reinterpret_cast<byte*>(&there.source),
-                   reinterpret_cast<const byte*>(&mine.source), 4 * sizeof(uint64_t), &there.count,
-                   count, pe);
-      } else {
-        auto& place = at(pe)->place;
-        store(&place.source, mine.source, relaxed);
-        store(&place.source_bytes, mine.source_bytes, relaxed);
-        store(&place.target, mine.target, relaxed);
-        store(&place.target_bytes, mine.target_bytes, relaxed);
-        store(&place.count, count, release);
-      }
+      this->tell_place(
+          pe, mailbox::both,
+          {meetings_with(pe) + 1, place_to(pe), bytes_to(pe), place_from(pe), bytes_from(pe), 0});
     }
     return any;
   }
@@ -266,8 +239,8 @@ class exchange_channel : mailbox_channel<B> {
     for (int i = 1 + block_.rank(); i < team_.n_pes(); i += block_.size()) {
       const int pe = after(i);
       if (meets(pe))
-        going &= team_.wait_by_thread(&from(pe).place.count, cmp::ge, from(pe).meetings + 1,
-                                      this->what_, pe) == wait_status::ok;
+        going &= team_.wait_by_thread(&from(pe).place[mailbox::both].count, cmp::ge,
+                                      meetings_with(pe) + 1, this->what_, pe) == wait_status::ok;
     }
     return block_.all(going);
   }
@@ -277,7 +250,8 @@ class exchange_channel : mailbox_channel<B> {
       const int pe = after(i);
       const piece in = received(pe);
       if (in.by == way::by_receiver) {
-        const byte* there = team_.ptr(team_.heap(), pe) + load(&from(pe).place.source, relaxed);
+        const byte* there =
+            team_.ptr(team_.heap(), pe) + load(&from(pe).place[mailbox::both].source, relaxed);
         copy(block_, args_.output + in.offset, there + (in.offset - args_.receives.offset_of(pe)),
              in.bytes);
       }
@@ -292,31 +266,30 @@ class exchange_channel : mailbox_channel<B> {
     for (int i = 1 + block_.rank(); i < team_.n_pes(); i += block_.size()) {
       const int pe = after(i);
       if (!meets(pe)) continue;
-      going &= team_.wait_by_thread(&from(pe).left.value, cmp::ge, from(pe).meetings + 1,
-                                    this->what_, pe) == wait_status::ok;
-      take_back(&from(pe).place.taken);
-      take_back(&from(pe).left.taken);
+      going &= team_.wait_by_thread(&from(pe).left[mailbox::both].value, cmp::ge,
+                                    meetings_with(pe) + 1, this->what_, pe) == wait_status::ok;
+      take_back(&from(pe).place[mailbox::both].taken);
+      take_back(&from(pe).left[mailbox::both].taken);
     }
     going = block_.all(going);  // every thread has read the counts
     for (int i = 1 + block_.rank(); going && i < team_.n_pes(); i += block_.size())
-      if (meets(after(i))) ++from(after(i)).meetings;
+      if (meets(after(i))) ++meetings_with(after(i));
     return going;
   }
   /// Where at `pe` a piece goes that this PE brings there, as a symmetric address.
   HEDDLE_FN byte* target_of(int pe, const piece& out) const {
-    return team_.heap() + load(&from(pe).place.target, relaxed) +
+    return team_.heap() + load(&from(pe).place[mailbox::both].target, relaxed) +
            (out.offset - args_.sends.offset_of(pe));
   }
   /// All that this PE does with the other's memory is done. By one thread.
   HEDDLE_FN void leave(int pe) const {
-    uint64_t* word = &from(team_.my_pe()).left.value;
-    const uint64_t count = from(pe).meetings + 1;
-    if (!team_.is_remote(pe)) return store(team_.ptr(word, pe), count, release);
+    const uint64_t count = meetings_with(pe) + 1;
     const piece out = sent(pe);
-    if (out.by == way::by_sender && out.bytes > 0)
-      this->lend(pe, 0, target_of(pe, out), args_.input + out.offset, out.bytes, word, count);
+    if (team_.is_remote(pe) && out.by == way::by_sender)
+      this->tell_left(pe, mailbox::both, count, target_of(pe, out), args_.input + out.offset,
+                      out.bytes);
     else
-      team_.tell(word, count, pe);
+      this->tell_left(pe, mailbox::both, count);
   }
 
   const exchange_args<Pieces>& args_;

@@ -20,9 +20,10 @@
 /// whatever the others do: all that is needed is that both name the messages of the pair in the
 /// same order.
 ///
-/// Credit is free where both send: what a PE sends in step n tells that it has emptied all that it
-/// was sent in the steps before. Only who receives in a step and sends nothing back says so by a
-/// word of its own. At most one slot of each kind is then unaccounted for, and there are several.
+/// In an exchange credit is free where both send: what a PE sends in step n tells that it has
+/// emptied all that it was sent in the steps before. Only who receives in a step and sends nothing
+/// back says so by a word of its own. At most one slot of each kind is then unaccounted for, and
+/// there are several. Sends and receives have no steps in common: they always use the word.
 namespace heddle {
 
 /// The memory on one PE, for one channel, of what another sends to it. Zero at the start.
@@ -37,6 +38,9 @@ struct mailbox {
     uint64_t received;  ///< slots of this mailbox that it has emptied
     uint64_t emptied;   ///< slots at the other of which it knows that they are empty again
   };
+  /// As what two PEs meet, to move a piece directly: for an exchange both do both.
+  enum role : int { both = 0, sender = 1, receiver = 2 };
+  static constexpr int num_roles = 3;
   /// Where a PE has what it exchanges with another: offsets in the heap, or `not_symmetric`.
   struct alignas(2 * cache_line) meeting {
     uint64_t count;   ///< written last (release)
@@ -55,14 +59,14 @@ struct mailbox {
   // This PE's own.
   alignas(2 * cache_line) flow ll_flow;
   flow simple_flow;
-  uint64_t meetings;         ///< with the other PE
+  uint64_t meetings[num_roles];  ///< with the other PE, by the role of this one
   uint64_t borrowed[slots];  ///< sends to it, if it is remote, of which the source is still in use
 
   // Written by the other.
   alignas(2 * cache_line) uint64_t ll_credit;  ///< slots of LL words that the other has emptied
   uint64_t simple_credit;
-  meeting place;
-  mailbox_word left;  ///< meetings that the other has left
+  meeting place[num_roles];      ///< by the role of the other
+  mailbox_word left[num_roles];  ///< meetings that the other has left, by its role
   alignas(2 * cache_line) ll_line ll[slots][ll_capacity / 8];
   simple_slot simple[slots];
 };

@@ -64,12 +64,23 @@ class mailbox_channel {
   /// Waits until the slot of `step` is empty. `answered`: `pe` has sent something in the step
   /// before. False if the team was aborted.
   HEDDLE_FN bool has_room(int pe, way by, size_t step, bool answered) const {
-    if (answered) return true;
+    if (answered || is_known_empty(pe, by, step)) return true;
+    const awaited credit = credit_for(pe, by, step);
+    return team_.wait_by_thread(credit.word, cmp::ge, credit.value, what_, pe) == wait_status::ok;
+  }
+  /// Whether the slot of `step` is empty without a look at the credit.
+  HEDDLE_FN bool is_known_empty(int pe, way by, size_t step) const {
     const auto& flow = flow_of(from(pe), by);
-    const uint64_t number = flow.sent + step;
-    if (number < flow.emptied + mailbox::slots) return true;
-    return team_.wait_by_thread(&credit_of(from(pe), by), cmp::ge, number + 1 - mailbox::slots,
-                                what_, pe) == wait_status::ok;
+    return flow.sent + step < flow.emptied + mailbox::slots;
+  }
+  /// A word, and how much it must be at least.
+  struct awaited {
+    const uint64_t* word;
+    uint64_t value;
+  };
+  /// Until the slot of `step` is empty, which is not known to be.
+  HEDDLE_FN awaited credit_for(int pe, way by, size_t step) const {
+    return {&credit_of(from(pe), by), flow_of(from(pe), by).sent + step + 1 - mailbox::slots};
   }
   /// To a mapped PE.
   HEDDLE_FN void write(int pe, const piece& out, size_t step, const byte* source) const {
@@ -91,13 +102,39 @@ class mailbox_channel {
 
   // ---- receiving: by one thread each, then, all having agreed, the data ----
 
-  HEDDLE_FN bool slot_is_filled(int pe, size_t step) const {
+  HEDDLE_FN awaited slot_for(int pe, size_t step) const {
     const uint64_t number = from(pe).simple_flow.received + step;
-    return team_.wait_by_thread(&from(pe).simple[slot_of(number)].filled, cmp::ge, number + 1,
-                                what_, pe) == wait_status::ok;
+    return {&from(pe).simple[slot_of(number)].filled, number + 1};
+  }
+  HEDDLE_FN bool slot_is_filled(int pe, size_t step) const {
+    const awaited slot = slot_for(pe, step);
+    return team_.wait_by_thread(slot.word, cmp::ge, slot.value, what_, pe) == wait_status::ok;
   }
   HEDDLE_FN const byte* slot_data(int pe, size_t step) const {
     return from(pe).simple[slot_of(from(pe).simple_flow.received + step)].data;
+  }
+  /// Whether the words of a step come: the first is here.
+  HEDDLE_FN bool has_first_word(int pe, size_t step) const {
+    const uint64_t number = from(pe).ll_flow.received + step;
+    uint64_t data = 0;
+    return ll_load(&from(pe).ll[slot_of(number)][0], ll_flag(number, team_.flag_period()), data);
+  }
+  /// For messages: its data and flag.
+  HEDDLE_FN awaited first_word_for(int pe, size_t step) const {
+    const uint64_t number = from(pe).ll_flow.received + step;
+    return {reinterpret_cast<const uint64_t*>(&from(pe).ll[slot_of(number)][0]),
+            uint64_t{ll_flag(number, team_.flag_period())} << 32};
+  }
+  /// Brings the words of a step to memory, by all threads. False if the team was aborted.
+  HEDDLE_FN bool read_words(int pe, size_t step, byte* target, size_t bytes) const {
+    for (auto w = static_cast<size_t>(block_.rank()); w * 8 < bytes;
+         w += static_cast<size_t>(block_.size())) {
+      uint64_t data = 0;
+      if (!read_word(pe, step, w, data)) return false;
+      const size_t left = bytes - w * 8;
+      memcpy(target + w * 8, &data, left < 8 ? left : 8);
+    }
+    return true;
   }
   /// Waits for word `w` of a step. False if the team was aborted.
   HEDDLE_FN bool read_word(int pe, size_t step, size_t w, uint64_t& data) const {
@@ -128,6 +165,42 @@ class mailbox_channel {
       store(&credit_of(*at(pe), in.by), number + 1, release);
   }
 
+  // ---- meetings, in which a piece is moved directly ----
+
+  /// Tells `pe` where this PE has what they exchange. By one thread.
+  HEDDLE_FN void tell_place(int pe, mailbox::role role, const mailbox::meeting& mine) const {
+    auto& there = from(team_.my_pe()).place[role];
+    if (team_.is_remote(pe))
+      return team_.send(reinterpret_cast<byte*>(&there.source),
+                        reinterpret_cast<const byte*>(&mine.source), 4 * sizeof(uint64_t),
+                        &there.count, mine.count, pe);
+    auto& place = at(pe)->place[role];
+    store(&place.source, mine.source, relaxed);
+    store(&place.source_bytes, mine.source_bytes, relaxed);
+    store(&place.target, mine.target, relaxed);
+    store(&place.target_bytes, mine.target_bytes, relaxed);
+    store(&place.count, mine.count, release);
+  }
+  /// Tells `pe` that this PE is done with its memory, when all threads are. With `bytes`, it brings
+  /// them to a remote PE first. By one thread.
+  HEDDLE_FN void tell_left(int pe, mailbox::role role, uint64_t count, byte* target = nullptr,
+                           const byte* source = nullptr, size_t bytes = 0) const {
+    uint64_t* word = &from(team_.my_pe()).left[role].value;
+    if (!team_.is_remote(pe)) return store(team_.ptr(word, pe), count, release);
+    if (bytes > 0)
+      lend(pe, 0, target, source, bytes, word, count);
+    else
+      team_.tell(word, count, pe);
+  }
+  /// Which way a piece goes that is not for words and slots. `source`, `target`: offsets in the
+  /// heap, or not_symmetric. The same at both ends. `pull`: who copies where either could.
+  HEDDLE_FN way direct_way(int pe, uint64_t source, uint64_t target, bool pull) const {
+    const bool has_source = source != channel_scratch::not_symmetric && !team_.is_remote(pe);
+    const bool has_target = target != channel_scratch::not_symmetric;
+    if (has_source && (pull || !has_target)) return way::by_receiver;
+    return has_target ? way::by_sender : way::slots;
+  }
+
   // ---- at the end ----
 
   /// By one thread for each PE. `is_done`: `pe` has said, or will have before this call ends, that
@@ -144,6 +217,11 @@ class mailbox_channel {
     }
     if (out_steps > 0) flow_of(box, out.by).sent += out_steps;
     if (in_steps > 0) flow_of(box, in.by).received += in_steps;
+  }
+  /// Of steps in one direction, whose credit is always told by word.
+  HEDDLE_FN void count_steps(int pe, way by, bool is_sent, size_t steps) const {
+    auto& flow = flow_of(from(pe), by);
+    (is_sent ? flow.sent : flow.received) += steps;
   }
   /// What was sent from memory of the user's has left it. By the threads that have sent.
   HEDDLE_FN void settle_all() const {

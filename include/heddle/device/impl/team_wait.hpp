@@ -37,14 +37,27 @@ HEDDLE_FN inline uint64_t team_ref::heap_offset(const void* address) const {
   return static_cast<uint64_t>(static_cast<const byte*>(address) - heap_);
 }
 
-/// Records the wait (the first one wins) and aborts the team on every PE.
-HEDDLE_FN inline void team_ref::give_up(wait_record what) const {
+/// Records what happened (the first one wins) and aborts the team on every PE.
+HEDDLE_FN inline void team_ref::give_up(wait_record what, abort_reason why) const {
   uint32_t empty = 0;
   if (atomic_ref<uint32_t>(control_->failure.state)
           .compare_exchange_strong(empty, 1u, acquire, relaxed))
     detail::write_record(&control_->failure, what);
-  const uint64_t code = abort_code{abort_reason::timeout, what.peer, my_pe_}.to_word();
+  const uint64_t code = abort_code{why, what.peer, my_pe_}.to_word();
   for (int i = 0; i < n_pes_; ++i) abort_at((my_pe_ + i) % n_pes_, code);
+}
+
+HEDDLE_APART HEDDLE_FN inline void team_ref::refuse(operation op, int pe, uint64_t mine,
+                                                    uint64_t theirs) const {
+  give_up({.state = 2,
+           .operation = static_cast<uint32_t>(op),
+           .peer = pe,
+           .comparison = static_cast<uint32_t>(cmp::eq),
+           .address = 0,
+           .expected = mine,
+           .seen = theirs,
+           .waited_ns = 0},
+          abort_reason::mismatch);
 }
 
 HEDDLE_FN inline void team_ref::abort_at(int pe, uint64_t code) const {
@@ -108,7 +121,8 @@ HEDDLE_APART HEDDLE_FN inline wait_status slow_wait::pause(uint64_t seen) {
 
 HEDDLE_APART HEDDLE_FN inline void slow_wait::end(wait_status status, uint64_t seen) {
   what_.seen = seen;
-  if (status == wait_status::timeout && abort_on_timeout_) team_.give_up(what_);
+  if (status == wait_status::timeout && abort_on_timeout_)
+    team_.give_up(what_, abort_reason::timeout);
   if (published_ && status == wait_status::ok) store(&team_.control_->waiting.state, 0u, release);
 }
 

@@ -1,0 +1,306 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/coll/mailbox_channel.hpp>
+
+/// Transfers: any number of sends and receives between pairs of PEs, as one kernel. The k-th send
+/// of a PE to another is what the other's k-th receive from it receives. Each goes one of the ways
+/// of an exchange (exchange.hpp), which both know from its bytes:
+///
+///     words, slots    step by step, as the receiver empties them
+///     direct          both tell where they have it, and meet; one of them copies; both leave
+///
+/// Whatever can go on does, in any order but that of a pair. So sends and receives of one kernel
+/// never wait for each other, and however the PEs group them, what is sent and received in pairs
+/// ends.
+namespace heddle {
+
+struct transfer {
+  byte* memory;
+  uint64_t bytes;   ///< not 0
+  int32_t pe;       ///< the other; this one: then the receive comes right after its send
+  int16_t before;   ///< the transfer with that PE and in that direction that comes before; -1: none
+  int16_t is_send;  ///< else it is received
+};
+
+/// Transfers as their kernel takes them. Every block is one channel and does its part of each; the
+/// same number of them, and the same limits, at both ends.
+struct transfers_args {
+  static constexpr int most = 128;
+
+  team_ref team{};
+  int n = 0;
+  bool pull = true;                ///< who copies where either could: the receiver
+  size_t words_up_to = 0;          ///< bytes of a transfer
+  size_t slots_up_to = 0;          ///< as well; more is direct
+  size_t network_slots_up_to = 0;  ///< the same between PEs that memory does not join
+  transfer list[most];
+};
+
+namespace detail {
+
+/// One channel's part of transfers, as one thread of its block sees it.
+template <block_group B>
+class transfer_channel : mailbox_channel<B> {
+  using base = mailbox_channel<B>;
+  using base::block_, base::team_, base::from, base::at;
+
+ public:
+  HEDDLE_FN transfer_channel(B block, const transfers_args& args)
+      : base(block, args.team, operation::receive), args_(args) {}
+
+  HEDDLE_FN void run() {
+    block_.sync();  // the call before has counted
+    HEDDLE_ROLLED
+    for (int i = 0; i < args_.n; ++i) states_[i] = {};
+    int left = args_.n;
+    bool going = true;
+    while (left > 0 && going) {
+      bool moved = false;
+      HEDDLE_ROLLED
+      for (int i = 0; i < args_.n && going; ++i) {
+        if (!is_next(i) || !block_.broadcast(is_ready(i))) continue;
+        moved = true;
+        going = advance(i);
+        if (states_[i].stage == stage::over) --left;
+      }
+      if (!moved) going = wait_for_any();
+    }
+    this->settle_all();
+  }
+
+ private:
+  enum class stage : uint8_t {
+    begins,
+    meets,   ///< waits for where the other has it
+    moves,   ///< step by step
+    leaves,  ///< waits until the other has left
+    over
+  };
+  struct state {
+    uint32_t step;
+    enum stage stage;
+    way by;
+    bool met;  ///< and must leave
+  };
+
+  HEDDLE_FN const transfer& of(int i) const { return args_.list[i]; }
+  /// Not over, and what is before it is.
+  HEDDLE_FN bool is_next(int i) const {
+    if (states_[i].stage == stage::over) return false;
+    return of(i).before < 0 || states_[of(i).before].stage == stage::over;
+  }
+  HEDDLE_FN bool is_direct(const transfer& t) const {
+    return t.bytes > (team_.is_remote(t.pe) ? args_.network_slots_up_to : args_.slots_up_to);
+  }
+  HEDDLE_FN static mailbox::role role_of(const transfer& t) {
+    return t.is_send ? mailbox::sender : mailbox::receiver;
+  }
+  HEDDLE_FN static mailbox::role role_of_other(const transfer& t) {
+    return t.is_send ? mailbox::receiver : mailbox::sender;
+  }
+  HEDDLE_FN uint64_t& meetings_of(const transfer& t) const {
+    return from(t.pe).meetings[role_of(t)];
+  }
+  HEDDLE_FN mailbox::meeting& place_of_other(const transfer& t) const {
+    return from(t.pe).place[role_of_other(t)];
+  }
+  HEDDLE_FN mailbox_word& left_by_other(const transfer& t) const {
+    return from(t.pe).left[role_of_other(t)];
+  }
+  HEDDLE_FN piece part(int i) const { return this->part_of(states_[i].by, 0, of(i).bytes); }
+
+  // ---- what a transfer waits for ----
+
+  using awaited = typename base::awaited;
+  HEDDLE_FN awaited awaited_by(int i) const {
+    const transfer& t = of(i);
+    const state& s = states_[i];
+    if (s.stage == stage::meets) return {&place_of_other(t).count, meetings_of(t) + 1};
+    if (s.stage == stage::leaves) return {&left_by_other(t).value, meetings_of(t) + 1};
+    if (t.is_send) return this->credit_for(t.pe, s.by, s.step);
+    return s.by == way::words ? this->first_word_for(t.pe, s.step) : this->slot_for(t.pe, s.step);
+  }
+  /// By one thread.
+  HEDDLE_FN bool is_ready(int i) const {
+    if (block_.rank() != 0) return false;
+    const transfer& t = of(i);
+    const state& s = states_[i];
+    if (s.stage == stage::begins) return true;
+    if (s.stage == stage::moves) {
+      if (t.is_send && this->is_known_empty(t.pe, s.by, s.step)) return true;
+      if (!t.is_send && s.by == way::words) return this->has_first_word(t.pe, s.step);
+    }
+    const awaited word = awaited_by(i);
+    return load(word.word, acquire) >= word.value;
+  }
+  HEDDLE_APART HEDDLE_FN bool wait_for_any() const {
+    bool arrived = true;
+    if (block_.rank() == 0) {
+      int first = 0;
+      while (!is_next(first)) ++first;
+      const awaited word = awaited_by(first);
+      auto look = [&](uint64_t& seen) {
+        seen = load(word.word, relaxed);
+        for (int i = first; i < args_.n; ++i)
+          if (is_next(i) && is_ready(i)) return true;
+        return false;
+      };
+      arrived = team_.wait_by_thread(look, word.word, cmp::ge, word.value,
+                                     of(first).is_send ? operation::send : operation::receive,
+                                     of(first).pe) == wait_status::ok;
+    }
+    return block_.broadcast(arrived);
+  }
+
+  // ---- what it does then, by all threads ----
+
+  /// False if the team was aborted.
+  HEDDLE_FN bool advance(int i) {
+    switch (states_[i].stage) {
+      case stage::begins:
+        begin(i);
+        return true;
+      case stage::meets:
+        return meet(i);
+      case stage::moves:
+        return move(i);
+      case stage::leaves:
+        finish(i);
+        return true;
+      case stage::over:
+        break;
+    }
+    return true;
+  }
+
+  HEDDLE_FN void begin(int i) {
+    const transfer& t = of(i);
+    if (t.pe == team_.my_pe()) return copy_own(i);
+    if (!is_direct(t)) {
+      states_[i].by =
+          t.bytes <= args_.words_up_to && !team_.is_remote(t.pe) ? way::words : way::slots;
+      return begin_steps(i);
+    }
+    states_[i].met = true;
+    states_[i].stage = stage::meets;
+    if (block_.rank() != 0) return;
+    const uint64_t place = team_.symmetric_offset(t.memory, t.bytes);
+    const uint64_t count = meetings_of(t) + 1;
+    this->tell_place(t.pe, role_of(t),
+                     t.is_send ? mailbox::meeting{count, place, t.bytes, 0, 0, 0}
+                               : mailbox::meeting{count, 0, 0, place, t.bytes, 0});
+  }
+  HEDDLE_FN void begin_steps(int i) {
+    states_[i].stage = stage::moves;
+    if (part(i).steps() == 0) end_steps(i);
+  }
+
+  HEDDLE_FN bool meet(int i) {
+    const transfer& t = of(i);
+    const auto& theirs = place_of_other(t);
+    const uint64_t mine = team_.symmetric_offset(t.memory, t.bytes);
+    const uint64_t source = t.is_send ? mine : load(&theirs.source, relaxed);
+    const uint64_t target = t.is_send ? load(&theirs.target, relaxed) : mine;
+    const uint64_t bytes =
+        t.is_send ? load(&theirs.target_bytes, relaxed) : load(&theirs.source_bytes, relaxed);
+    if (bytes != t.bytes) {
+      if (block_.rank() == 0)
+        team_.refuse(t.is_send ? operation::send : operation::receive, t.pe, t.bytes, bytes);
+      return false;
+    }
+    states_[i].by = this->direct_way(t.pe, source, target, args_.pull);
+    if (states_[i].by == way::slots) {
+      begin_steps(i);
+      return true;
+    }
+    const piece mine_of_it = part(i);
+    const bool pulls = states_[i].by == way::by_receiver && !t.is_send;
+    const bool pushes = states_[i].by == way::by_sender && t.is_send;
+    byte* there = team_.heap() + (pulls ? source : target) + mine_of_it.offset;
+    byte* here = t.memory + mine_of_it.offset;
+    if (pulls) copy(block_, here, team_.ptr(there, t.pe), mine_of_it.bytes);
+    if (pushes && !team_.is_remote(t.pe))
+      copy(block_, team_.ptr(there, t.pe), here, mine_of_it.bytes);
+    leave(i, there, here, pushes ? mine_of_it.bytes : 0);
+    return true;
+  }
+
+  HEDDLE_FN bool move(int i) {
+    const transfer& t = of(i);
+    const piece it = part(i);
+    const size_t step = states_[i].step;
+    byte* memory = t.memory + it.offset_in(step);
+    bool going = true;
+    if (t.is_send) {
+      if (!team_.is_remote(t.pe)) this->write(t.pe, it, step, memory);
+      block_.sync();
+      if (block_.rank() == 0 && it.by == way::slots) this->fill_slot(t.pe, it, step, memory);
+    } else {
+      if (it.by == way::words)
+        going = this->read_words(t.pe, step, memory, it.bytes_in(step));
+      else
+        copy(block_, memory, this->slot_data(t.pe, step), it.bytes_in(step));
+      going = block_.all(going);
+      if (block_.rank() == 0) this->give_back(t.pe, it, step, false);
+    }
+    if (++states_[i].step == it.steps()) end_steps(i);
+    return going;
+  }
+  HEDDLE_FN void end_steps(int i) {
+    if (states_[i].met)
+      leave(i, nullptr, nullptr, 0);
+    else
+      finish(i);
+  }
+
+  /// `bytes`: of this PE's part, that it brings to a remote PE.
+  HEDDLE_FN void leave(int i, byte* there, const byte* here, size_t bytes) {
+    const transfer& t = of(i);
+    states_[i].stage = stage::leaves;
+    block_.sync();
+    if (block_.rank() == 0)
+      this->tell_left(t.pe, role_of(t), meetings_of(t) + 1, there, here,
+                      team_.is_remote(t.pe) ? bytes : 0);
+  }
+
+  HEDDLE_FN void finish(int i) {
+    const transfer& t = of(i);
+    block_.sync();  // every thread has read the counts
+    if (block_.rank() == 0) {
+      if (states_[i].step > 0) this->count_steps(t.pe, states_[i].by, t.is_send, states_[i].step);
+      if (states_[i].met) {
+        take_back(&place_of_other(t).taken);
+        take_back(&left_by_other(t).taken);
+        ++meetings_of(t);
+      }
+    }
+    block_.sync();
+    states_[i].stage = stage::over;
+  }
+
+  /// A send to this PE, and the receive that follows it.
+  HEDDLE_FN void copy_own(int i) {
+    if (of(i).is_send) {
+      const piece own = this->part_of(way::none, 0, of(i).bytes);
+      copy(block_, of(i + 1).memory + own.offset, of(i).memory + own.offset, own.bytes);
+      block_.sync();
+    }
+    states_[i].stage = stage::over;
+  }
+
+  const transfers_args& args_;
+  state states_[transfers_args::most];
+};
+
+}  // namespace detail
+
+/// Runs transfers. Called by all threads of every block of a grid; at most
+/// channel_scratch::max_slot_channels blocks.
+template <block_group B>
+HEDDLE_FN void run_transfers(B block, const transfers_args& args) {
+  detail::transfer_channel<B>(block, args).run();
+}
+
+}  // namespace heddle

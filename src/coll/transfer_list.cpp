@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "coll/transfer_list.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "support/throw_error.hpp"
+
+namespace heddle {
+
+namespace {
+
+/// Each send of a PE to itself, followed by what receives it.
+std::vector<transfer> own_pairs(const std::vector<transfer>& own) {
+  std::vector<transfer> sends;
+  std::vector<transfer> receives;
+  for (const auto& each : own) (each.is_send ? sends : receives).push_back(each);
+  if (sends.size() != receives.size())
+    throw_error(HEDDLE_ERROR_INVALID_USAGE,
+                "{} sends of this PE to itself, and {} receives; they must be in one group",
+                sends.size(), receives.size());
+  std::vector<transfer> pairs;
+  for (std::size_t i = 0; i < sends.size(); ++i) {
+    if (sends[i].bytes != receives[i].bytes)
+      throw_error(HEDDLE_ERROR_MISMATCH, "this PE sends {} bytes to itself and receives {}",
+                  sends[i].bytes, receives[i].bytes);
+    pairs.push_back(sends[i]);
+    pairs.push_back(receives[i]);
+  }
+  return pairs;
+}
+
+/// What one receives must be no other's: which would be there in the end?
+void require_apart(std::vector<transfer> list) {
+  std::sort(list.begin(), list.end(),
+            [](const transfer& a, const transfer& b) { return a.memory < b.memory; });
+  const auto end_of = [](const transfer& t) { return t.memory + t.bytes; };
+  const auto told = [](const transfer& t) {
+    return fmt::format("{} bytes at {} that are {} PE {}", t.bytes,
+                       static_cast<const void*>(t.memory), t.is_send ? "sent to" : "received from",
+                       t.pe);
+  };
+  // The furthest of those before: of all, and of what is received.
+  const transfer* furthest = nullptr;
+  const transfer* furthest_received = nullptr;
+  for (const auto& each : list) {
+    const transfer* before = each.is_send ? furthest_received : furthest;
+    if (before && end_of(*before) > each.memory)
+      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "in one group, {} overlap {}", told(each),
+                  told(*before));
+    if (!furthest || end_of(each) > end_of(*furthest)) furthest = &each;
+    if (!each.is_send && (!furthest_received || end_of(each) > end_of(*furthest_received)))
+      furthest_received = &each;
+  }
+}
+
+}  // namespace
+
+void transfer_list::add(bool is_send, void* memory, std::size_t bytes, int pe) {
+  list_.push_back({.memory = static_cast<byte*>(memory),
+                   .bytes = bytes,
+                   .pe = pe,
+                   .before = -1,
+                   .is_send = static_cast<std::int16_t>(is_send)});
+}
+
+void transfer_list::write_to(transfers_args& args, int my_pe) const {
+  if (list_.size() > transfers_args::most)
+    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                "{} sends and receives in one group; a kernel takes at most {}", list_.size(),
+                transfers_args::most);
+  if (list_.size() > 1) require_apart(list_);
+  std::vector<transfer> own;
+  auto* end = args.list;
+  for (const auto& each : list_) {
+    if (each.pe == my_pe) {
+      own.push_back(each);
+      continue;
+    }
+    const auto same = std::find_if(
+        std::make_reverse_iterator(end), std::make_reverse_iterator(args.list),
+        [&](const transfer& t) { return t.pe == each.pe && t.is_send == each.is_send; });
+    *end = each;
+    end->before = static_cast<std::int16_t>(same.base() - args.list - 1);
+    ++end;
+  }
+  for (const auto& each : own_pairs(own)) {
+    *end = each;
+    if (!each.is_send) end->before = static_cast<std::int16_t>(end - args.list - 1);
+    ++end;
+  }
+  args.n = static_cast<int>(end - args.list);
+}
+
+}  // namespace heddle

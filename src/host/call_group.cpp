@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "host/call_group.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <thread>
+#include <utility>
+
+#include "host/runtime.hpp"
+#include "host/team.hpp"
+#include "support/throw_error.hpp"
+
+namespace heddle {
+
+call_group& call_group::of_this_thread() {
+  static thread_local call_group group;
+  return group;
+}
+
+void call_group::end() {
+  if (depth_ == 0)
+    throw_error(HEDDLE_ERROR_INVALID_USAGE, "heddle_group_end: no group is open on this thread");
+  if (--depth_ > 0) return;
+  const auto batches = std::exchange(batches_, {});
+  std::vector<std::exception_ptr> failures(batches.size());
+  const auto run = [&](std::size_t i) {
+    try {
+      batches[i].team->transfers().run(batches[i].list, batches[i].stream);
+    } catch (...) {
+      failures[i] = std::current_exception();
+    }
+  };
+  {
+    // On the host's default stream a call returns when it is complete, and one may need another:
+    // a thread may drive several PEs.
+    std::vector<std::jthread> beside;
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+      if (i + 1 < batches.size() && !batches[i].stream)
+        beside.emplace_back(run, i);
+      else
+        run(i);
+    }
+  }
+  for (const auto& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+void call_group::cancel() {
+  depth_ = 0;
+  batches_.clear();
+}
+
+void call_group::cancel(const heddle_runtime& runtime) {
+  std::erase_if(batches_, [&](const batch& each) { return &each.team->runtime() == &runtime; });
+}
+
+void call_group::add(heddle_team& team, heddle_stream_t stream, bool is_send, void* memory,
+                     std::size_t bytes, int pe) {
+  const auto found = std::find_if(batches_.begin(), batches_.end(), [&](const batch& each) {
+    return each.team == &team && each.stream == stream;
+  });
+  auto& list = found != batches_.end() ? found->list : batches_.emplace_back(&team, stream).list;
+  list.add(is_send, memory, bytes, pe);
+}
+
+void call_group::require_nothing_of(const heddle_runtime& runtime, const char* function) const {
+  std::size_t n = 0;
+  for (const auto& each : batches_)
+    if (&each.team->runtime() == &runtime) n += each.list.size();
+  if (n > 0)
+    throw_error(HEDDLE_ERROR_INVALID_USAGE,
+                "{}: a group with {} sends and receives is open on this thread; call "
+                "heddle_group_end before",
+                function, n);
+}
+
+}  // namespace heddle

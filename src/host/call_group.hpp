@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/heddle.h>
+
+#include <cstddef>
+#include <vector>
+
+#include "coll/transfer_list.hpp"
+
+namespace heddle {
+
+/// The sends and receives between heddle_group_begin and heddle_group_end, which run as one kernel
+/// for each team and stream. Of a thread.
+class call_group {
+ public:
+  static call_group& of_this_thread();
+
+  [[nodiscard]] bool is_open() const { return depth_ > 0; }
+  void begin() { ++depth_; }
+  /// Launches what the outermost group has, all of it, then throws the first error if there was
+  /// one.
+  void end();
+  /// Forgets what the open groups have.
+  void cancel();
+  /// The same of one PE's, which goes.
+  void cancel(const heddle_runtime& runtime);
+  void add(heddle_team& team, heddle_stream_t stream, bool is_send, void* memory, std::size_t bytes,
+           int pe);
+  /// Throws HEDDLE_ERROR_INVALID_USAGE if something of that PE is waiting for the group's end.
+  void require_nothing_of(const heddle_runtime& runtime, const char* function) const;
+
+ private:
+  struct batch {
+    heddle_team* team;
+    heddle_stream_t stream;
+    transfer_list list;
+  };
+  int depth_ = 0;
+  std::vector<batch> batches_;
+};
+
+}  // namespace heddle

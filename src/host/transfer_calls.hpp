@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/heddle.h>
+
+#include <cstddef>
+#include <heddle/device/coll/transfers.hpp>
+#include <optional>
+
+#include "coll/exchange_plan.hpp"
+
+namespace heddle {
+
+class transfer_list;
+
+/// A team's sends and receives: checks a call, and enqueues the kernel of several that were
+/// grouped, or of one that was not.
+class transfer_calls {
+ public:
+  /// Of a team that outlives it.
+  explicit transfer_calls(heddle_team& team);
+
+  // As the functions of heddle.h.
+  void send(const void* buffer, std::size_t count, heddle_type_t type, int peer,
+            heddle_stream_t stream);
+  void receive(void* buffer, std::size_t count, heddle_type_t type, int peer,
+               heddle_stream_t stream);
+
+  void run(const transfer_list& list, heddle_stream_t stream);
+
+ private:
+  void transfer(const char* function, bool is_send, void* buffer, std::size_t count,
+                heddle_type_t type, int peer, heddle_stream_t stream);
+
+  heddle_team& team_;
+  transfers_args args_{};  ///< with the team, which is copied once
+  std::optional<exchange_plan> plan_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <heddle/heddle.hpp>
+#include <heddle/run_as_threads.hpp>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "host/outcomes.hpp"
+
+// Every mistake with sends, receives and groups is an error that says what was asked, what was
+// found and what to do.
+
+using heddle::run_as_threads;
+using heddle::runtime;
+using heddle::testing::check_error;
+using heddle::testing::environment_variable;
+using heddle::testing::of;
+
+namespace {
+
+constexpr auto invalid = HEDDLE_ERROR_INVALID_ARGUMENT;
+constexpr auto usage = HEDDLE_ERROR_INVALID_USAGE;
+constexpr auto f32 = HEDDLE_FLOAT32;
+
+}  // namespace
+
+TEST_CASE("arguments are checked before anything is sent") {
+  check_error(of(heddle_send(nullptr, nullptr, 0, f32, 0, nullptr)), invalid,
+              {"heddle_send", "team is NULL"});
+  check_error(of(heddle_recv(nullptr, nullptr, 0, f32, 0, nullptr)), invalid,
+              {"heddle_recv", "team is NULL"});
+  run_as_threads(2, [](runtime& self) {
+    const auto team = self.world().handle();
+    float data[4] = {};
+    check_error(of(heddle_send(team, data, 4, f32, 2, nullptr)), invalid,
+                {"heddle_send", "peer 2", "2 PEs", "world"});
+    check_error(of(heddle_recv(team, data, 4, f32, -1, nullptr)), invalid,
+                {"heddle_recv", "peer -1"});
+    check_error(of(heddle_recv(team, nullptr, 4, f32, 0, nullptr)), invalid,
+                {"buffer is NULL", "count of 4"});
+    check_error(of(heddle_send(team, data, SIZE_MAX / 4, f32, 0, nullptr)), invalid,
+                {"more than an address can reach"});
+    check_error(of(heddle_send(team, data, 4, static_cast<heddle_type_t>(77), 0, nullptr)), invalid,
+                {"77 is not a heddle_type_t"});
+    CHECK(heddle_send(team, nullptr, 0, f32, 1, nullptr) == HEDDLE_SUCCESS);
+    self.world().barrier();
+  });
+}
+
+TEST_CASE("groups that are not as they should be") {
+  check_error(of(heddle_group_end()), usage, {"heddle_group_end", "no group is open"});
+  run_as_threads(2, [](runtime& self) {
+    const auto team = self.world().handle();
+    const int me = self.my_pe();
+    float data[300] = {};
+    heddle_group_begin();
+    heddle_send(team, data, 4, f32, me, nullptr);
+    check_error(of(heddle_group_end()), usage, {"1 sends", "0 receives", "one group"});
+
+    heddle_group_begin();
+    heddle_recv(team, data, 4, f32, 1 - me, nullptr);
+    heddle_send(team, data + 3, 4, f32, 1 - me, nullptr);
+    check_error(of(heddle_group_end()), invalid, {"overlap", "sent to PE", "received from PE"});
+
+    heddle_group_begin();
+    for (int i = 0; i < 129; ++i) heddle_send(team, data + i, 1, f32, 1 - me, nullptr);
+    check_error(of(heddle_group_end()), HEDDLE_ERROR_NOT_SUPPORTED, {"129", "at most 128"});
+
+    // One that is left open.
+    heddle_group_begin();
+    heddle_send(team, data, 4, f32, 1 - me, nullptr);
+    check_error(of(heddle_stream_synchronize(self.handle(), nullptr)), usage,
+                {"heddle_stream_synchronize", "1 sends and receives", "heddle_group_end"});
+    check_error(of(heddle_finalize(self.handle())), usage, {"heddle_finalize", "is open"});
+    CHECK(heddle_group_cancel() == HEDDLE_SUCCESS);
+    CHECK(heddle_stream_synchronize(self.handle(), nullptr) == HEDDLE_SUCCESS);
+    check_error(of(heddle_group_end()), usage, {"no group is open"});
+    self.world().barrier();  // nothing was sent
+  });
+}
+
+TEST_CASE("a send and its receive of different sizes, with HEDDLE_CHECK=1") {
+  environment_variable check("HEDDLE_CHECK", "1");
+  run_as_threads(2, [](runtime& self) {
+    const auto team = self.world().handle();
+    float data[8] = {};
+    const auto got = self.my_pe() == 0 ? of(heddle_send(team, data, 4, f32, 1, nullptr))
+                                       : of(heddle_recv(team, data, 8, f32, 0, nullptr));
+    CAPTURE(got.text);
+    CHECK(got.status == HEDDLE_ERROR_MISMATCH);
+    CHECK((got.text.find("PE 0 sends 16 bytes to PE 1, which receives 32") != std::string::npos ||
+           got.text.find("PE 1 receives 32 bytes from PE 0, which sends 16") != std::string::npos));
+  });
+}
+
+TEST_CASE("a send or a receive without the other ends with both sides' names") {
+  environment_variable timeout("HEDDLE_TIMEOUT", "0.5");
+  for (const bool sends : {true, false})
+    run_as_threads(2, [&](runtime& self) {
+      const auto team = self.world().handle();
+      std::vector<float> data(100'000);
+      if (self.my_pe() == 0) return std::this_thread::sleep_for(std::chrono::milliseconds(900));
+      const auto got = of(sends ? heddle_send(team, data.data(), data.size(), f32, 0, nullptr)
+                                : heddle_recv(team, data.data(), data.size(), f32, 0, nullptr));
+      check_error(got, HEDDLE_ERROR_TIMEOUT,
+                  {"PE 1", sends ? "for PE 0 in send" : "for PE 0 in receive",
+                   "PE 0 is not waiting in this team: it has not made the call"});
+    });
+}

@@ -1,0 +1,160 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// Sends, receives and groups, on the device that HEDDLE_DEVICE chooses (see kernels_test.cpp).
+
+#include <doctest/doctest.h>
+
+#include <heddle/device_array.hpp>
+#include <heddle/heddle.hpp>
+#include <heddle/run_as_threads.hpp>
+#include <heddle/symmetric_array.hpp>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/on_device.hpp"
+
+using namespace heddle;
+using namespace heddle::testing;
+
+namespace {
+
+int value_of(int call, int from, int to, std::size_t i) {
+  return call * 1'000'003 + from * 10'007 + to * 101 + static_cast<int>(i % 89);
+}
+
+std::vector<int> values_of(int call, int from, int to, std::size_t n) {
+  std::vector<int> values(n);
+  for (std::size_t i = 0; i < n; ++i) values[i] = value_of(call, from, to, i);
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("a value goes round all PEs, each of which receives it and sends it on") {
+  for (const int n_pes : pe_counts({1, 2, 4}))
+    run_as_threads(n_pes, [&](runtime& self) {
+      const auto world = self.world();
+      const int me = self.my_pe();
+      const auto queue = self.create_stream();
+      for (const std::size_t n : {1, 7, 1000, 100'003}) {
+        symmetric_array<int> heap(self, n);
+        device_array<int> own(self, n);
+        for (int* memory : {heap.data(), own.data()}) {
+          write(queue, memory, values_of(me == 0 ? 5 : 0, 0, 0, n));
+          if (n_pes == 1) continue;
+          if (me == 0) {
+            world.send(memory, n, 1, queue);
+            world.recv(memory, n, n_pes - 1, queue);
+          } else {
+            world.recv(memory, n, me - 1, queue);
+            world.send(memory, n, (me + 1) % n_pes, queue);
+          }
+          check(read(queue, memory, n) == values_of(5, 0, 0, n),
+                std::to_string(n) + " elements on PE " + std::to_string(me));
+        }
+      }
+    });
+}
+
+TEST_CASE("groups: every PE sends to all and to itself, in an order of its own") {
+  for (const int n_pes : pe_counts({1, 2, 3, 8}))
+    run_as_threads(n_pes, [&](runtime& self) {
+      const auto world = self.world();
+      const int me = self.my_pe();
+      const auto queue = self.create_stream();
+      const auto pes = static_cast<std::size_t>(n_pes);
+      constexpr std::size_t most = 20'011;
+      symmetric_array<int> heap(self, 2 * pes * most);
+      device_array<int> own(self, 2 * pes * most);
+      int call = 0;
+      for (int* memory : {heap.data(), own.data()})
+        for (const std::size_t n : {std::size_t{1}, std::size_t{500}, most}) {
+          ++call;
+          for (int pe = 0; pe < n_pes; ++pe)
+            write(queue, memory + static_cast<std::size_t>(pe) * n, values_of(call, me, pe, n));
+          grouped([&] {
+            for (int i = 0; i < n_pes; ++i) {
+              const int to = (me + i) % n_pes;
+              const int from = (me + 2 * n_pes - 1 - i) % n_pes;
+              grouped([&] { world.send(memory + static_cast<std::size_t>(to) * n, n, to, queue); });
+              world.recv(memory + (pes + static_cast<std::size_t>(from)) * n, n, from, queue);
+            }
+          });
+          for (int pe = 0; pe < n_pes; ++pe)
+            check(read(queue, memory + (pes + static_cast<std::size_t>(pe)) * n, n) ==
+                      values_of(call, pe, me, n),
+                  std::to_string(n) + " elements from " + std::to_string(pe) + " on PE " +
+                      std::to_string(me));
+        }
+    });
+}
+
+TEST_CASE("several messages of a pair keep their order, beside collectives of the same team") {
+  for (const int n_pes : pe_counts({2, 3}))
+    run_as_threads(n_pes, [&](runtime& self) {
+      const auto world = self.world();
+      const int me = self.my_pe();
+      const int next = (me + 1) % n_pes;
+      const int previous = (me + n_pes - 1) % n_pes;
+      const auto queue = self.create_stream();
+      constexpr std::size_t room = 64 * 1024;
+      symmetric_array<int> heap(self, 2 * room);
+      std::mt19937 random(3);
+      for (int call = 0; call < 60; ++call) {
+        std::vector<std::size_t> sizes(1 + random() % 12);
+        for (auto& n : sizes) n = random() % (random() % 4 == 0 ? 5000 : 40);
+        std::size_t at = 0;
+        const auto into = [&](std::size_t n) {
+          const auto begin = at;
+          at += n;
+          return begin;
+        };
+        for (std::size_t i = 0; i < sizes.size(); ++i)
+          write(queue, heap.data() + into(sizes[i]),
+                values_of(call, me, static_cast<int>(i), sizes[i]));
+        at = 0;
+        grouped([&] {
+          for (const std::size_t n : sizes) {
+            const auto begin = into(n);
+            world.send(heap.data() + begin, n, next, queue);
+            world.recv(heap.data() + room + begin, n, previous, queue);
+          }
+        });
+        at = 0;
+        for (std::size_t i = 0; i < sizes.size(); ++i)
+          check(read(queue, heap.data() + room + into(sizes[i]), sizes[i]) ==
+                    values_of(call, previous, static_cast<int>(i), sizes[i]),
+                "message " + std::to_string(i) + " of call " + std::to_string(call));
+        if (call % 3 == 0) {
+          const std::size_t n = 1 + random() % 3000;
+          write(queue, heap.data(), values_of(call, 1, 2, n));
+          world.broadcast(heap.data(), heap.data() + room, n, call % n_pes, queue);
+          check(read(queue, heap.data() + room, n) == values_of(call, 1, 2, n), "a broadcast");
+        }
+      }
+    });
+}
+
+TEST_CASE("a thread that throws in a group sends nothing of it") {
+  run_as_threads(pe_counts({2}).front(), [](runtime& self) {
+    const auto world = self.world();
+    symmetric_array<int> heap(self, 4);
+    const auto queue = self.create_stream();
+    try {
+      grouped([&] {
+        world.send(heap.data(), 4, 0, queue);
+        throw std::runtime_error("no");
+      });
+    } catch (const std::runtime_error&) {
+    }
+    write(queue, heap.data(), std::vector<int>{self.my_pe(), 7, 8, 9});
+    grouped([&] {
+      world.send(heap.data(), 1, self.my_pe(), queue);
+      world.recv(heap.data() + 1, 1, self.my_pe(), queue);
+    });
+    check(read(queue, heap.data(), 2) == std::vector<int>{self.my_pe(), self.my_pe()}, "to itself");
+  });
+}
