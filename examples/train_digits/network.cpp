@@ -45,22 +45,24 @@ HEDDLE_FN void forward(const Group& group, const float* weights, const digit& im
   group.sync();
 }
 
-struct gradient_kernel {
+struct output_kernel {
   template <heddle::block_group Block>
-  HEDDLE_FN void operator()(Block block, const float* weights, const digit* images,
-                            const int* chosen, int count, float scale, float loss_scale,
-                            activations* at, float* gradient) const {
-    for (int i = block.rank(); i < parameters; i += block.size()) gradient[i] = 0;
+  HEDDLE_FN void operator()(Block block, const float* weights, batch mine, float scale,
+                            float loss_scale, float* gradient) const {
+    for (int i = output_layer.begin + block.rank(); i < parameters; i += block.size())
+      gradient[i] = 0;
     double loss = 0;
     block.sync();
-    for (int i = 0; i < count; ++i) {
-      const digit& image = images[chosen[i]];
-      forward(block, weights, image, *at);
-      const float likelihood = at->probability[image.label];
+    for (int i = 0; i < mine.count; ++i) {
+      const digit& image = mine.images[mine.chosen[i]];
+      activations& at = mine.at[i];
+      forward(block, weights, image, at);
+      const float likelihood = at.probability[image.label];
       loss -= std::log(likelihood > 1e-30f ? likelihood : 1e-30f);
-      add(block, weights, image, *at, gradient);
+      add(block, weights, image, at, gradient);
     }
-    for (int i = block.rank(); i < parameters; i += block.size()) gradient[i] *= scale;
+    for (int i = output_layer.begin + block.rank(); i < parameters; i += block.size())
+      gradient[i] *= scale;
     if (block.rank() == 0) gradient[parameters] = static_cast<float>(loss) * loss_scale;
   }
 
@@ -79,13 +81,28 @@ struct gradient_kernel {
       }
       if (block.rank() == 0) gradient[output_biases + c] += error;
     }
-    for (int h = block.rank(); h < hidden_units; h += block.size()) {
-      if (at.hidden[h] <= 0) continue;
-      float* slope = row_of(gradient, h, digit::pixels);
-      for (int p = 0; p < digit::pixels; ++p) slope[p] += at.back[h] * image.image[p];
-      gradient[hidden_biases + h] += at.back[h];
-    }
     block.sync();
+  }
+};
+
+struct hidden_kernel {
+  template <heddle::block_group Block>
+  HEDDLE_FN void operator()(Block block, batch mine, float scale, float* gradient) const {
+    // Each thread has hidden units of its own.
+    for (int h = block.rank(); h < hidden_units; h += block.size()) {
+      float* slope = row_of(gradient, h, digit::pixels);
+      for (int p = 0; p < digit::pixels; ++p) slope[p] = 0;
+      float bias = 0;
+      for (int i = 0; i < mine.count; ++i) {
+        const activations& at = mine.at[i];
+        if (at.hidden[h] <= 0) continue;
+        const digit& image = mine.images[mine.chosen[i]];
+        for (int p = 0; p < digit::pixels; ++p) slope[p] += at.back[h] * image.image[p];
+        bias += at.back[h];
+      }
+      for (int p = 0; p < digit::pixels; ++p) slope[p] *= scale;
+      gradient[hidden_biases + h] = bias * scale;
+    }
   }
 };
 
@@ -124,11 +141,14 @@ double accuracy(std::span<const float> weights, std::span<const digit> images) {
   return static_cast<double>(right) / static_cast<double>(images.size());
 }
 
-void find_gradient(const heddle::stream& stream, int threads, const float* weights,
-                   const digit* images, const int* chosen, int count, float scale, float loss_scale,
-                   activations* at, float* gradient) {
-  heddle::launch(stream, 1, threads, gradient_kernel{}, weights, images, chosen, count, scale,
-                 loss_scale, at, gradient);
+void find_output_gradient(const heddle::stream& stream, int threads, const float* weights,
+                          const batch& images, float scale, float loss_scale, float* gradient) {
+  heddle::launch(stream, 1, threads, output_kernel{}, weights, images, scale, loss_scale, gradient);
+}
+
+void find_hidden_gradient(const heddle::stream& stream, int threads, const batch& images,
+                          float scale, float* gradient) {
+  heddle::launch(stream, 1, threads, hidden_kernel{}, images, scale, gradient);
 }
 
 void descend(const heddle::stream& stream, int threads, float* weights, const float* gradient,

@@ -28,19 +28,37 @@ std::vector<float> initial(unsigned seed);
 /// The share of images whose most likely class is the label.
 double accuracy(std::span<const float> weights, std::span<const digit> images);
 
-/// What the threads of a group hold together for one image.
+/// What the threads of a group hold together for one image, and one layer keeps for the next.
 struct activations {
   float hidden[hidden_units];
   float probability[classes];
   float back[hidden_units];  ///< the slope of the loss by each hidden unit
 };
 
-/// Enqueues the gradient of the cross-entropy over the `count` images that `chosen` names, times
-/// `scale`; after it, in gradient[parameters], the sum of the losses times `loss_scale`. By a block
-/// of `threads`, as descend; all pointers are to memory of the device.
-void find_gradient(const heddle::stream& stream, int threads, const float* weights,
-                   const digit* images, const int* chosen, int count, float scale, float loss_scale,
-                   activations* at, float* gradient);
+/// Part of the gradient, with the loss after it: what is ready first may be reduced first.
+struct bucket {
+  int begin;
+  int end;
+};
+inline constexpr bucket output_layer = {output_weights, parameters + 1};
+inline constexpr bucket hidden_layer = {0, output_weights};
+
+/// The images of a step: those that `chosen` names, and `at` for each of them.
+struct batch {
+  const digit* images;
+  const int* chosen;
+  int count;
+  activations* at;
+};
+
+/// Enqueues the output layer's gradient of the cross-entropy over a batch, times `scale`; after it,
+/// in gradient[parameters], the sum of the losses times `loss_scale`. By a block of `threads`, as
+/// all here; all pointers are to memory of the device.
+void find_output_gradient(const heddle::stream& stream, int threads, const float* weights,
+                          const batch& images, float scale, float loss_scale, float* gradient);
+/// The hidden layer's, after that.
+void find_hidden_gradient(const heddle::stream& stream, int threads, const batch& images,
+                          float scale, float* gradient);
 
 /// Enqueues a step down the gradient; adds its loss to *loss.
 void descend(const heddle::stream& stream, int threads, float* weights, const float* gradient,

@@ -48,6 +48,7 @@ for operation in put get signal atomic barrier rate; do
   check "$operation" 0 "values : 0" "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-perf" $operation -b 1 -e 70001 -f 41 -n 5
 done
 check "train_digits" 0 "the same within rounding" "$bin/heddle-run" --bind-to none -n 3 "$bin/train_digits" --check --epochs 3
+check "gemm_reduce_scatter" 0 "both right" "$bin/heddle-run" --bind-to none -n 3 "$bin/gemm_reduce_scatter" --m 384 --n 128 --k 65 --blocks 2
 check "jacobi" 0 "right" "$bin/heddle-run" --bind-to none -n 4 "$bin/jacobi" --n 65 --steps 50 --threads 2
 check "hello" 0 "PE 0 of 2 was sent 101" "$bin/heddle-run" --bind-to none -n 2 "$bin/hello"
 check "heddle-info" 0 "path: mapped" "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-info"

@@ -32,6 +32,7 @@ on_hosts() {
     check "$operation" 0 "values : 0" job 2 1 "$bin/heddle-perf" $operation -b 1 -e 70001 -f 41 -n 5
   done
   check "train_digits" 0 "the same within rounding" job 2 1 "$bin/train_digits" --check --epochs 1
+  check "gemm_reduce_scatter" 0 "both right" job 2 2 "$bin/gemm_reduce_scatter" --m 256 --n 64 --k 33 --threads 2
   check "jacobi" 0 "right" job 2 2 "$bin/jacobi" --n 65 --steps 20 --threads 2
   check "hello" 0 "PE 0 of 3 was sent 102" job 3 1 "$bin/hello"
   check "init, again, and after finalize" 0 "RIGHT" job 2 1 "$bin/lifecycle_pe"
