@@ -5,7 +5,7 @@
 #include <mpi.h>
 
 #include "../all_reduce_sweep.hpp"
-#include "page_memory.hpp"
+#include "../page_memory.hpp"
 
 namespace {
 

@@ -15,6 +15,9 @@ from pathlib import Path
 
 KI, MI = 1024, 1024 * 1024
 
+# On one machine, and what their programs call what they measure: of AllReduce, and of the others.
+PEERS = {"Open MPI": ("MPI_Allreduce", "MPI"), "MPICH": ("MPI_Allreduce", "MPI"), "Gloo": ("gloo", "gloo")}
+
 # Those that are measured beside AllReduce; the first four are compared with the peers.
 COLLECTIVES = ("broadcast", "all_gather", "reduce_scatter", "all_to_all", "gather", "scatter", "reduce")
 
@@ -80,14 +83,21 @@ class Launchers:
                          no_launcher or missing, bind)
 
     def openmpi(self, program_name: str, n: int, *args: str, bind: bool = True) -> Contender:
-        path, missing = self._program(f"{program_name}.openmpi")
+        return self._by_mpirun("Open MPI", f"{program_name}.openmpi", n, args, bind)
+
+    def gloo(self, program_name: str, n: int, *args: str, bind: bool = True) -> Contender:
+        """Open MPI's launcher starts its processes; all else is Gloo's."""
+        return self._by_mpirun("Gloo", program_name, n, args, bind)
+
+    def _by_mpirun(self, name: str, program_name: str, n: int, args: tuple[str, ...], bind: bool):
+        path, missing = self._program(program_name)
         launcher = shutil.which("mpirun.openmpi")
         how = ("--bind-to", "core") if bind else ("--oversubscribe", "--bind-to", "none")
         env = {}
         if os.geteuid() == 0:
             env = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        return Contender("Open MPI", (launcher or "mpirun.openmpi", *how, "-n", str(n), path, *args),
-                         env, missing if launcher else "mpirun.openmpi is not installed", bind)
+        return Contender(name, (launcher or "mpirun.openmpi", *how, "-n", str(n), path, *args), env,
+                         missing if launcher else "mpirun.openmpi is not installed", bind)
 
     def mpich(self, program_name: str, n: int, *args: str, bind: bool = True) -> Contender:
         path, missing = self._program(f"{program_name}.mpich")
@@ -131,6 +141,7 @@ def blocks(bin_dir: Path, quick: bool) -> list[Block]:
             to.heddle("heddle", "bench_all_reduce", 2, *step),
             to.openmpi("mpi_all_reduce", 2, *step),
             to.mpich("mpi_all_reduce", 2, *step),
+            to.gloo("gloo_all_reduce", 2, *step),
             to.heddle("heddle ring", "bench_all_reduce", 2, *step, HEDDLE_ALGO="ring"),
             to.heddle("heddle tree", "bench_all_reduce", 2, *step, HEDDLE_ALGO="tree"),
         ), rounds, probe=flag),
@@ -147,6 +158,7 @@ def blocks(bin_dir: Path, quick: bool) -> list[Block]:
             to.heddle("heddle", "bench_collective", n, *step, bind=bind),
             to.openmpi("mpi_collective", n, *step, bind=bind),
             to.mpich("mpi_collective", n, *step, bind=bind),
+            to.gloo("gloo_collective", n, *step, bind=bind),
         ), rounds, probe=flag))
     for n in (4, 8):
         result.append(Block(f"crowded_{n}", f"AllReduce, {n} PEs", (

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import statistics
 
-from .contenders import COLLECTIVES, MI, Block
+from .contenders import COLLECTIVES, MI, PEERS, Block
 from .measure import Results, Series
 from .rules import Verdict, compare, human
 
@@ -80,7 +80,8 @@ def put_section(block: dict[str, Series]) -> str:
 
 def all_reduce_section(block: dict[str, Series], what: str) -> str:
     bare = block["bare"]
-    others = {"heddle": "heddle", "Open MPI": "MPI_Allreduce", "MPICH": "MPI_Allreduce"}
+    peers = {name: called for name, (called, _) in PEERS.items()}
+    others = {"heddle": "heddle", **peers}
     extra = {name: "heddle" for name in ("heddle ring", "heddle tree") if name in block}
     rows = []
     for size in bare.sizes(what):
@@ -93,10 +94,10 @@ def all_reduce_section(block: dict[str, Series], what: str) -> str:
                      microseconds(bare.median(what, two_shot, size)) if two_shot else "-",
                      *(microseconds(time[name]) for name in (*others, *extra)),
                      *(_ratio(block["heddle"], (what, "heddle"), series, (what, variant), size)
-                       for series, variant in ((bare, best), (block["Open MPI"], "MPI_Allreduce"),
-                                               (block["MPICH"], "MPI_Allreduce")))])
+                       for series, variant in (
+                           (bare, best), *((block[name], called) for name, called in peers.items())))])
     return table(["size", "best bare", "bare, us", "bare two-shot", *others, *extra,
-                  "heddle / bare", "/ Open MPI", "/ MPICH"], rows)
+                  "heddle / bare", *(f"/ {name}" for name in peers)], rows)
 
 
 def bare_section(bare: Series, what: str) -> str:
@@ -110,15 +111,17 @@ def bare_section(bare: Series, what: str) -> str:
 
 
 def collectives_section(block: dict[str, Series]) -> str:
-    heddle, peers = block["heddle"], [block["Open MPI"], block["MPICH"]]
+    heddle = block["heddle"]
+    peers = [(block[name], called) for name, (_, called) in PEERS.items()]
     text = []
     for what in COLLECTIVES:
         rows = [[human(size), microseconds(heddle.median(what, "heddle", size)),
-                 *(microseconds(peer.median(what, "MPI", size)) for peer in peers),
-                 *(_ratio(heddle, (what, "heddle"), peer, (what, "MPI"), size) for peer in peers)]
+                 *(microseconds(peer.median(what, called, size)) for peer, called in peers),
+                 *(_ratio(heddle, (what, "heddle"), peer, (what, called), size)
+                   for peer, called in peers)]
                 for size in heddle.sizes(what)]
         text.append(f"{what}, us:\n\n" + table(
-            ["size", "heddle", "Open MPI", "MPICH", "time / Open MPI", "time / MPICH"], rows))
+            ["size", "heddle", *PEERS, *(f"time / {name}" for name in PEERS)], rows))
     return "\n\n".join(text)
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 
-from .contenders import COLLECTIVES, KI, MI
+from .contenders import COLLECTIVES, KI, MI, PEERS
 from .measure import Results, Series
 
 
@@ -117,10 +117,9 @@ def all_reduce_rules(results: Results) -> list[Verdict]:
     heddle, bare = block["heddle"], block["bare"]
     what = "all_reduce"
     verdicts = []
-    for peer in ("Open MPI", "MPICH"):
+    for peer, (called, _) in PEERS.items():
         sizes = bare.sizes(what)
-        ratios = [compare(heddle, (what, "heddle"), block[peer], (what, "MPI_Allreduce"), s)
-                  for s in sizes]
+        ratios = [compare(heddle, (what, "heddle"), block[peer], (what, called), s) for s in sizes]
         verdicts.append(decide(f"AllReduce against {peer}, 8 B to 64 MiB", "faster", sizes, ratios,
                                1.0, True, missing(heddle, block[peer])))
 
@@ -146,10 +145,10 @@ def collectives_rules(results: Results, n: int) -> list[Verdict]:
     block = results[f"collectives_{n}"]
     heddle = block["heddle"]
     verdicts = []
-    for peer in ("Open MPI", "MPICH"):
+    for peer, (_, called) in PEERS.items():
         for what in COLLECTIVES[:4]:
             sizes = block[peer].sizes(what)
-            ratios = [compare(heddle, (what, "heddle"), block[peer], (what, "MPI"), s) for s in sizes]
+            ratios = [compare(heddle, (what, "heddle"), block[peer], (what, called), s) for s in sizes]
             rule = f"{what}, {n} PEs, against {peer}, 8 B to 64 MiB"
             verdicts.append(decide(rule, "faster", sizes, ratios, 1.0, True,
                                    missing(heddle, block[peer])))

@@ -86,11 +86,11 @@ class Verdicts(unittest.TestCase):
         results = {block.name: {c.name: absent for c in block.contenders}
                    for block in every_block()}
         verdicts = rules.judge(results)
-        self.assertEqual(len(verdicts), 41)
+        self.assertEqual(len(verdicts), 50)
         for verdict in verdicts:
             self.assertFalse(verdict.passed)
             self.assertIn("not measured: heddle-run is not built", verdict.found)
-        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 41)
+        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 50)
 
 
 class Tables(unittest.TestCase):
@@ -101,10 +101,11 @@ class Tables(unittest.TestCase):
             "heddle": series(what, "heddle", 8, [2.0, 4.0, 4.0]),
             "Open MPI": series(what, "MPI_Allreduce", 8, [8.0, 8.0, 8.0]),
             "MPICH": Series(failures=["mpiexec.hydra is not installed"]),
+            "Gloo": series(what, "gloo", 8, [40.0, 40.0, 40.0]),
         }
         row = report.all_reduce_section(results, what).splitlines()[2]
         self.assertEqual(row, "| 8 B | two_shot avx2 | 2.000 | 2.000 | 4.000 | 8.000 | - "
-                         "| 2.00 | 0.50 | - |")
+                         "| 40.0 | 2.00 | 0.50 | - | 0.10 |")
 
 
     def test_show_what_there_is_when_one_fails_between_hosts(self):
@@ -171,18 +172,18 @@ class Collectives(unittest.TestCase):
             return Series(rounds=[{(what, variant, 8): us for what in contenders.COLLECTIVES}],
                           probes_us=[STILL])
         return {"collectives_2": {"heddle": block_of("heddle", ours), "Open MPI": block_of("MPI", 1.0),
-                                  "MPICH": block_of("MPI", 2.0)}}
+                                  "MPICH": block_of("MPI", 2.0), "Gloo": block_of("gloo", 4.0)}}
 
     def test_must_be_faster_at_each_size_and_twice_as_fast_on_the_whole(self):
         def passed(ours):
             return [v.passed for v in rules.collectives_rules(self.results(ours), 2)]
-        self.assertEqual(passed(0.4), [True] * 16)
-        self.assertEqual(passed(0.6), [True, False] * 4 + [True] * 8)
-        self.assertEqual(passed(1.1), [False] * 8 + [True, False] * 4)
+        self.assertEqual(passed(0.4), [True] * 24)
+        self.assertEqual(passed(0.6), [True, False] * 4 + [True] * 16)
+        self.assertEqual(passed(1.1), [False] * 8 + [True, False] * 4 + [True] * 8)
 
     def test_are_shown_with_both_peers(self):
         text = report.collectives_section(self.results(0.5)["collectives_2"])
-        self.assertIn("| 8 B | 0.500 | 1.000 | 2.000 | 0.50 | 0.25 |", text)
+        self.assertIn("| 8 B | 0.500 | 1.000 | 2.000 | 4.000 | 0.50 | 0.25 | 0.12 |", text)
 
 
 class Blocks(unittest.TestCase):
