@@ -12,8 +12,7 @@
 using namespace heddle;
 
 // CHECK-LABEL: .entry put_block(
-// CHECK: ld{{.*}}.v2.{{[ub]}}64
-// CHECK: st{{.*}}.v2.{{[ub]}}64
+// CHECK: copyINS_10cuda_blockE
 // CHECK: ret;
 extern "C" __global__ void put_block(team_ref team, float* dst, const float* src, size_t n) {
   team.put(cuda_block{}, dst, src, n, 1);
@@ -105,3 +104,9 @@ extern "C" __global__ void ll128_lines(ll128_line* to, const ll128_line* from, u
   data[0] = words[0];
   data[1] = words[1];
 }
+
+// What put_block calls comes after all entries.
+// CHECK-LABEL: .func {{.*}}copyINS_10cuda_blockE{{.*}}(
+// CHECK: ld{{.*}}.v2.{{[ub]}}64
+// CHECK: st{{.*}}.v2.{{[ub]}}64
+// CHECK: ret;
