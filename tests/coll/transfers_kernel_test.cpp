@@ -180,7 +180,7 @@ TEST_CASE("sends, receives and exchanges take turns in the same mailboxes") {
     std::mt19937 random(11);
     auto* input = team.user<std::uint64_t>(pe);
     auto* output = team.user<std::uint64_t>(pe, 1 << 20);
-    for (std::uint64_t call = 0; call < 600; ++call) {
+    for (std::uint64_t call = 0; call < 1500; ++call) {
       const std::size_t count = 1 + random() % 600;
       const std::size_t words = random() % 2 == 0 ? always : 0;
       const std::size_t slots = random() % 2 == 0 ? always : words;

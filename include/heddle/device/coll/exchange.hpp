@@ -184,7 +184,7 @@ class exchange_channel : mailbox_channel<B> {
       const piece out = sent(pe);
       if (step >= out.steps()) continue;
       const bool answered = step > 0 && received(pe).steps() >= step;
-      going &= this->has_room(pe, out.by, step, answered);
+      going &= this->has_room(pe, out, step, answered);
       if (going && !team_.is_remote(pe))
         this->write(pe, out, step, args_.input + out.offset_in(step));
     }

@@ -12,31 +12,36 @@
 ///     waits: emptied + slots > sent
 ///     writes slot[sent % slots]  ------------->  waits for its flag, reads it
 ///                                <-------------  credit = received + 1, where it sends nothing
-///                                back
+///                                                back
 ///     or: anything that comes    <-------------  anything that it sends later
 ///
 /// Every ordered pair of PEs has its own slots, at the receiver, and its own count of them, which
 /// grows for ever on both sides. So a pair may exchange as much as it likes, in either direction,
 /// whatever the others do: all that is needed is that both name the messages of the pair in the
-/// same order.
+/// same order. LL words are slots of 8 bytes in a ring, of which a message takes as many as it
+/// has; the flag of one is the ring's round, so that none is ever stale. Their credit is told in
+/// quarters of the ring.
 ///
 /// In an exchange credit is free where both send: what a PE sends in step n tells that it has
 /// emptied all that it was sent in the steps before. Only who receives in a step and sends nothing
-/// back says so by a word of its own. At most one slot of each kind is then unaccounted for, and
-/// there are several. Sends and receives have no steps in common: they always use the word.
+/// back says so by a word of its own. At most one step is then unaccounted for, and there is room
+/// for several. Sends and receives have no steps in common: they always use the word.
 namespace heddle {
 
 /// The memory on one PE, for one channel, of what another sends to it. Zero at the start.
 struct mailbox {
   static constexpr int slots = 4;
-  static constexpr size_t ll_capacity = 2048;       ///< bytes of data of a slot of LL words
-  static constexpr size_t simple_capacity = 16384;  ///< of a slot with a flag
+  static constexpr size_t simple_capacity = 16384;  ///< bytes of a slot with a flag
+  static constexpr int ll_words = 1024;
+  static constexpr size_t ll_step = 2048;  ///< bytes by words that a step moves at most
+  static_assert(ll_step / 8 * 4 == ll_words);
 
   /// What moves by slots of one kind, in both directions.
   struct flow {
     uint64_t sent;      ///< slots that this PE has filled at the other
     uint64_t received;  ///< slots of this mailbox that it has emptied
     uint64_t emptied;   ///< slots at the other of which it knows that they are empty again
+    uint64_t told;      ///< of those received, the other was last told of so many
   };
   /// As what two PEs meet, to move a piece directly: for an exchange both do both.
   enum role : int { both = 0, sender = 1, receiver = 2 };
@@ -63,11 +68,11 @@ struct mailbox {
   uint64_t borrowed[slots];  ///< sends to it, if it is remote, of which the source is still in use
 
   // Written by the other.
-  alignas(2 * cache_line) uint64_t ll_credit;  ///< slots of LL words that the other has emptied
+  alignas(2 * cache_line) uint64_t ll_credit;  ///< LL words that the other has emptied
   uint64_t simple_credit;
   meeting place[num_roles];      ///< by the role of the other
   mailbox_word left[num_roles];  ///< meetings that the other has left, by its role
-  alignas(2 * cache_line) ll_line ll[slots][ll_capacity / 8];
+  alignas(2 * cache_line) ll_line ll[ll_words];
   simple_slot simple[slots];
 };
 

@@ -17,7 +17,7 @@ struct piece {
   size_t bytes;
 
   HEDDLE_FN size_t capacity() const {
-    return by == way::words ? mailbox::ll_capacity : mailbox::simple_capacity;
+    return by == way::words ? mailbox::ll_step : mailbox::simple_capacity;
   }
   HEDDLE_FN size_t steps() const {
     return by == way::words || by == way::slots ? (bytes + capacity() - 1) / capacity() : 0;
@@ -27,6 +27,11 @@ struct piece {
     return bytes - done < capacity() ? bytes - done : capacity();
   }
   HEDDLE_FN size_t offset_in(size_t step) const { return offset + step * capacity(); }
+  /// LL words or slots: up to the end of a step, and of all.
+  HEDDLE_FN size_t units_up_to(size_t step) const {
+    return by == way::words ? step * (mailbox::ll_step / 8) + (bytes_in(step) + 7) / 8 : step + 1;
+  }
+  HEDDLE_FN size_t units() const { return by == way::words ? (bytes + 7) / 8 : steps(); }
 };
 
 /// The mailboxes of one channel as one thread of its block sees them, in a call in which pairs of
@@ -61,34 +66,35 @@ class mailbox_channel {
 
   // ---- sending: room, then the data by all threads, then, after a sync, fill_slot by one ----
 
-  /// Waits until the slot of `step` is empty. `answered`: `pe` has sent something in the step
-  /// before. False if the team was aborted.
-  HEDDLE_FN bool has_room(int pe, way by, size_t step, bool answered) const {
-    if (answered || is_known_empty(pe, by, step)) return true;
-    const awaited credit = credit_for(pe, by, step);
+  /// Waits until there is room for `step`. `answered`: `pe` has sent something in the step before.
+  /// False if the team was aborted.
+  HEDDLE_FN bool has_room(int pe, const piece& out, size_t step, bool answered) const {
+    if (answered || has_known_room(pe, out, step)) return true;
+    const awaited credit = credit_for(pe, out, step);
     return team_.wait_by_thread(credit.word, cmp::ge, credit.value, what_, pe) == wait_status::ok;
   }
-  /// Whether the slot of `step` is empty without a look at the credit.
-  HEDDLE_FN bool is_known_empty(int pe, way by, size_t step) const {
-    const auto& flow = flow_of(from(pe), by);
-    return flow.sent + step < flow.emptied + mailbox::slots;
+  /// Whether there is, without a look at the credit.
+  HEDDLE_FN bool has_known_room(int pe, const piece& out, size_t step) const {
+    const auto& flow = flow_of(from(pe), out.by);
+    return flow.sent + out.units_up_to(step) <= flow.emptied + room_of(out.by);
   }
   /// A word, and how much it must be at least.
   struct awaited {
     const uint64_t* word;
     uint64_t value;
   };
-  /// Until the slot of `step` is empty, which is not known to be.
-  HEDDLE_FN awaited credit_for(int pe, way by, size_t step) const {
-    return {&credit_of(from(pe), by), flow_of(from(pe), by).sent + step + 1 - mailbox::slots};
+  /// Until there is room, which is not known to be.
+  HEDDLE_FN awaited credit_for(int pe, const piece& out, size_t step) const {
+    const auto& flow = flow_of(from(pe), out.by);
+    return {&credit_of(from(pe), out.by), flow.sent + out.units_up_to(step) - room_of(out.by)};
   }
   /// To a mapped PE.
   HEDDLE_FN void write(int pe, const piece& out, size_t step, const byte* source) const {
-    const uint64_t number = flow_of(from(pe), out.by).sent + step;
+    const mailbox::flow& flow = flow_of(from(pe), out.by);
     if (out.by == way::words)
-      write_words(at(pe)->ll[slot_of(number)], source, out.bytes_in(step), number);
+      write_words(at(pe)->ll, flow.sent + word_of(step), source, out.bytes_in(step));
     else
-      copy(block_, at(pe)->simple[slot_of(number)].data, source, out.bytes_in(step));
+      copy(block_, at(pe)->simple[slot_of(flow.sent + step)].data, source, out.bytes_in(step));
   }
   /// Tells that a slot is full, and brings it there if it is remote.
   HEDDLE_FN void fill_slot(int pe, const piece& out, size_t step, const byte* source) const {
@@ -115,15 +121,15 @@ class mailbox_channel {
   }
   /// Whether the words of a step come: the first is here.
   HEDDLE_FN bool has_first_word(int pe, size_t step) const {
-    const uint64_t number = from(pe).ll_flow.received + step;
+    const uint64_t number = from(pe).ll_flow.received + word_of(step);
     uint64_t data = 0;
-    return ll_load(&from(pe).ll[slot_of(number)][0], ll_flag(number, team_.flag_period()), data);
+    return ll_load(line_of(pe, number), flag_of(number), data);
   }
   /// For messages: its data and flag.
   HEDDLE_FN awaited first_word_for(int pe, size_t step) const {
-    const uint64_t number = from(pe).ll_flow.received + step;
-    return {reinterpret_cast<const uint64_t*>(&from(pe).ll[slot_of(number)][0]),
-            uint64_t{ll_flag(number, team_.flag_period())} << 32};
+    const uint64_t number = from(pe).ll_flow.received + word_of(step);
+    return {reinterpret_cast<const uint64_t*>(line_of(pe, number)),
+            uint64_t{flag_of(number)} << 32};
   }
   /// Brings the words of a step to memory, by all threads. False if the team was aborted.
   HEDDLE_FN bool read_words(int pe, size_t step, byte* target, size_t bytes) const {
@@ -138,9 +144,9 @@ class mailbox_channel {
   }
   /// Waits for word `w` of a step. False if the team was aborted.
   HEDDLE_FN bool read_word(int pe, size_t step, size_t w, uint64_t& data) const {
-    const uint64_t number = from(pe).ll_flow.received + step;
-    const uint32_t flag = ll_flag(number, team_.flag_period());
-    const ll_line* line = &from(pe).ll[slot_of(number)][w];
+    const uint64_t number = from(pe).ll_flow.received + word_of(step) + w;
+    const uint32_t flag = flag_of(number);
+    const ll_line* line = line_of(pe, number);
     auto look = [&](uint64_t& seen) {
       const bool here = ll_load(line, flag, data);
       seen = load(&line->flag0, relaxed);
@@ -150,19 +156,22 @@ class mailbox_channel {
   }
   /// When every thread has read it. `answers`: this PE has sent `pe` something in this step.
   HEDDLE_FN void give_back(int pe, const piece& in, size_t step, bool answers) const {
-    const uint64_t number = flow_of(from(pe), in.by).received + step;
+    auto& flow = flow_of(from(pe), in.by);
     if (in.by == way::slots) {
-      auto& slot = from(pe).simple[slot_of(number)];
+      auto& slot = from(pe).simple[slot_of(flow.received + step)];
       take_back(&slot.taken);
       if (!team_.is_remote(pe))
         for (size_t i = 0; i < in.bytes_in(step); i += cache_line)
           take_back(reinterpret_cast<uint64_t*>(slot.data + i));
     }
-    if (answers) return;
+    const uint64_t emptied = flow.received + in.units_up_to(step);
+    const uint64_t worth_telling = in.by == way::words ? mailbox::ll_words / 4 : 1;
+    if (answers || emptied - flow.told < worth_telling) return;
+    flow.told = emptied;
     if (team_.is_remote(pe))
-      team_.tell(&credit_of(from(team_.my_pe()), in.by), number + 1, pe);
+      team_.tell(&credit_of(from(team_.my_pe()), in.by), emptied, pe);
     else
-      store(&credit_of(*at(pe), in.by), number + 1, release);
+      store(&credit_of(*at(pe), in.by), emptied, release);
   }
 
   // ---- meetings, in which a piece is moved directly ----
@@ -212,16 +221,25 @@ class mailbox_channel {
     if (in_steps > 0 || is_done) {
       box.ll_flow.emptied = box.ll_flow.sent;
       box.simple_flow.emptied = box.simple_flow.sent;
-      if (out_steps > 0)
-        flow_of(box, out.by).emptied += is_done || in_steps > out_steps ? out_steps : in_steps - 1;
+      const size_t emptied = is_done || in_steps > out_steps ? out_steps : in_steps - 1;
+      if (out_steps > 0 && emptied > 0)
+        flow_of(box, out.by).emptied += out.units_up_to(emptied - 1);
     }
-    if (out_steps > 0) flow_of(box, out.by).sent += out_steps;
-    if (in_steps > 0) flow_of(box, in.by).received += in_steps;
+    if (out_steps > 0) count_units(pe, out, true);
+    if (in_steps > 0) count_units(pe, in, false);
   }
-  /// Of steps in one direction, whose credit is always told by word.
-  HEDDLE_FN void count_steps(int pe, way by, bool is_sent, size_t steps) const {
-    auto& flow = flow_of(from(pe), by);
-    (is_sent ? flow.sent : flow.received) += steps;
+  /// All of a piece in one direction, by one thread.
+  HEDDLE_FN void count_units(int pe, const piece& all, bool is_sent) const {
+    auto& flow = flow_of(from(pe), all.by);
+    if (!is_sent) {
+      flow.received += all.units();
+      return;
+    }
+    flow.sent += all.units();
+    // The credit is looked at seldom: who looks takes its line from who writes it.
+    if (flow.sent - flow.emptied <= room_of(all.by) / 2) return;
+    const uint64_t credit = load(&credit_of(from(pe), all.by), acquire);
+    if (credit > flow.emptied) flow.emptied = credit;
   }
   /// What was sent from memory of the user's has left it. By the threads that have sent.
   HEDDLE_FN void settle_all() const {
@@ -248,7 +266,17 @@ class mailbox_channel {
   HEDDLE_FN static uint64_t& credit_of(mailbox& box, way by) {
     return by == way::words ? box.ll_credit : box.simple_credit;
   }
+  HEDDLE_FN static uint64_t room_of(way by) {
+    return by == way::words ? mailbox::ll_words : mailbox::slots;
+  }
   HEDDLE_FN static size_t slot_of(uint64_t number) { return number % mailbox::slots; }
+  HEDDLE_FN static size_t word_of(size_t step) { return step * (mailbox::ll_step / 8); }
+  HEDDLE_FN const ll_line* line_of(int pe, uint64_t number) const {
+    return &from(pe).ll[number % mailbox::ll_words];
+  }
+  HEDDLE_FN uint32_t flag_of(uint64_t number) const {
+    return ll_flag(number / mailbox::ll_words, team_.flag_period());
+  }
 
   HEDDLE_FN static uint64_t word_at(const byte* source, size_t bytes, size_t word) {
     uint64_t data = 0;
@@ -256,16 +284,12 @@ class mailbox_channel {
     memcpy(&data, source + word * 8, left < 8 ? left : 8);
     return data;
   }
-  HEDDLE_FN void write_words(ll_line* slot, const byte* source, size_t bytes,
-                             uint64_t number) const {
-    const uint32_t flag = ll_flag(number, team_.flag_period());
-    const size_t words = (bytes + 7) / 8;
-    // The first of each slot in a flag period rewrites all of it (see ll.hpp).
-    const bool refresh = flag <= mailbox::slots && number >= mailbox::slots;
-    const size_t written = refresh ? mailbox::ll_capacity / 8 : words;
-    for (auto w = static_cast<size_t>(block_.rank()); w < written;
+  HEDDLE_FN void write_words(ll_line* ring, uint64_t first, const byte* source,
+                             size_t bytes) const {
+    for (auto w = static_cast<size_t>(block_.rank()); w * 8 < bytes;
          w += static_cast<size_t>(block_.size()))
-      ll_store(&slot[w], w < words ? word_at(source, bytes, w) : 0, flag);
+      ll_store(&ring[(first + w) % mailbox::ll_words], word_at(source, bytes, w),
+               flag_of(first + w));
   }
   HEDDLE_FN void settle(int pe, int slot) const {
     uint64_t& borrowed = from(pe).borrowed[slot];

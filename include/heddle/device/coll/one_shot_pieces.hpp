@@ -58,7 +58,7 @@ class one_shot_pieces : mailbox_channel<B> {
     for (int i = 1; i < team_.n_pes(); ++i) {
       const int pe = after(i);
       if (!combines(pe)) continue;
-      going &= this->has_room(pe, piece_.by, step, step > 0 && combines(team_.my_pe()));
+      going &= this->has_room(pe, piece_, step, step > 0 && combines(team_.my_pe()));
       if (going && !team_.is_remote(pe)) this->write(pe, piece_, step, input_to(pe, step));
     }
     going = block_.all(going);

@@ -119,7 +119,7 @@ class transfer_channel : mailbox_channel<B> {
     const state& s = states_[i];
     if (s.stage == stage::meets) return {&place_of_other(t).count, meetings_of(t) + 1};
     if (s.stage == stage::leaves) return {&left_by_other(t).value, meetings_of(t) + 1};
-    if (t.is_send) return this->credit_for(t.pe, s.by, s.step);
+    if (t.is_send) return this->credit_for(t.pe, part(i), s.step);
     return s.by == way::words ? this->first_word_for(t.pe, s.step) : this->slot_for(t.pe, s.step);
   }
   /// By one thread.
@@ -129,7 +129,7 @@ class transfer_channel : mailbox_channel<B> {
     const state& s = states_[i];
     if (s.stage == stage::begins) return true;
     if (s.stage == stage::moves) {
-      if (t.is_send && this->is_known_empty(t.pe, s.by, s.step)) return true;
+      if (t.is_send && this->has_known_room(t.pe, part(i), s.step)) return true;
       if (!t.is_send && s.by == way::words) return this->has_first_word(t.pe, s.step);
     }
     const awaited word = awaited_by(i);
@@ -269,7 +269,7 @@ class transfer_channel : mailbox_channel<B> {
     const transfer& t = of(i);
     block_.sync();  // every thread has read the counts
     if (block_.rank() == 0) {
-      if (states_[i].step > 0) this->count_steps(t.pe, states_[i].by, t.is_send, states_[i].step);
+      if (states_[i].step > 0) this->count_units(t.pe, part(i), t.is_send);
       if (states_[i].met) {
         take_back(&place_of_other(t).taken);
         take_back(&left_by_other(t).taken);
