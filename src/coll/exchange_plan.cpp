@@ -16,16 +16,34 @@ namespace {
 
 constexpr std::size_t always = ~std::size_t{0};
 
-/// First guesses on the host, and counted on paper for CUDA: neither has been tuned yet.
+/// Up to how many bytes of a piece a way is quickest. The host's were measured by bench/run.py's
+/// programs with each way forced; those of the network, and CUDA's, are counted on paper. Where one
+/// PE alone sends, or receives, slots let it run ahead, and a meeting would not.
 struct limits {
-  std::size_t words, slots, network_slots;
+  std::size_t words, slots, rooted_slots, network_slots;
 };
-constexpr limits host_limits = {.words = 32, .slots = 4096, .network_slots = 65'536};
-constexpr limits cuda_limits = {.words = 32'768, .slots = 262'144, .network_slots = 65'536};
+constexpr limits host_limits = {
+    .words = 64, .slots = 512, .rooted_slots = 1024, .network_slots = 65'536};
+constexpr limits cuda_limits = {
+    .words = 32'768, .slots = 262'144, .rooted_slots = 262'144, .network_slots = 65'536};
+
+bool is_rooted(collective what) {
+  return what == collective::broadcast || what == collective::gather ||
+         what == collective::scatter || what == collective::transfer;
+}
 
 /// Who copies what lies in the heap on both sides: where one PE sends to all, or all to one, the
 /// many do it.
 bool receiver_copies(collective what) { return what != collective::gather; }
+
+/// As AllReduce's results (plan.cpp): from the bytes of a piece on with which the buffers of all
+/// PEs are more than the caches hold.
+std::size_t streaming_from(collective what, const plan_question& question) {
+  if (question.on_cuda) return always;
+  const bool has_many_pieces = what != collective::broadcast && what != collective::transfer;
+  const auto n_pes = static_cast<std::size_t>(question.n_pes);
+  return question.cache_bytes / (2 * n_pes * (has_many_pieces ? n_pes : 1)) + 1;
+}
 
 }  // namespace
 
@@ -36,9 +54,10 @@ exchange_plan choose_exchange(collective what, const plan_question& question) {
                 channel_scratch::max_direct_pes, question.n_pes);
   const limits& up_to = question.on_cuda ? cuda_limits : host_limits;
   exchange_plan plan{.words_up_to = up_to.words,
-                     .slots_up_to = up_to.slots,
+                     .slots_up_to = is_rooted(what) ? up_to.rooted_slots : up_to.slots,
                      .network_slots_up_to = up_to.network_slots,
                      .pull = receiver_copies(what)};
+  plan.streaming_from = streaming_from(what, question);
   if (question.forced_algorithm == algorithm::one_shot)
     plan.slots_up_to = plan.network_slots_up_to = always;
   if (question.forced_algorithm == algorithm::direct)
@@ -66,6 +85,8 @@ std::string explain(const exchange_plan& plan, const plan_question& question) {
     if (!question.all_mapped)
       text += fmt::format(" ({} by the network)", limit(plan.network_slots_up_to));
     text += fmt::format(", then directly by the {}", plan.pull ? "receiver" : "sender");
+    if (plan.streaming_from != always)
+      text += fmt::format(", round the caches from {}", limit(plan.streaming_from));
   }
   return fmt::format("{}, {} channel{} of {} thread{}", text, plan.channels,
                      plan.channels == 1 ? "" : "s", plan.threads, plan.threads == 1 ? "" : "s");

@@ -116,6 +116,8 @@ void exchange_calls::run(const call& call, exchange_args<Pieces>& args, const vo
   args.slots_up_to = plan.slots_up_to;
   args.network_slots_up_to = plan.network_slots_up_to;
   args.pull = plan.pull;
+  args.stores =
+      call.piece >= plan.streaming_from ? detail::stores::streaming : detail::stores::cached;
   team_.launch_collective({plan.channels, plan.threads}, exchange_kernel<Pieces>(), &args,
                           sizeof args, stream);
 }

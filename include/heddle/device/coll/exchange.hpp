@@ -61,8 +61,9 @@ struct exchange_args {
   size_t slots_up_to = 0;          ///< as well; more is direct
   size_t network_slots_up_to = 0;  ///< the same between PEs that memory does not join
   bool pull = true;                ///< who copies where either could: the receiver
-  Pieces sends{};                  ///< of `input`; a piece of no bytes is not sent
-  Pieces receives{};               ///< of `output`
+  detail::stores stores = detail::stores::cached;  ///< of what is copied directly, on the host
+  Pieces sends{};                                  ///< of `input`; a piece of no bytes is not sent
+  Pieces receives{};                               ///< of `output`
 };
 
 namespace detail {
@@ -79,6 +80,7 @@ class exchange_channel : mailbox_channel<B> {
 
   HEDDLE_FN void run() {
     block_.sync();  // the call before has counted
+    if (run_one_step()) return;
     const bool any_meets = tell_places();
     bool going = !any_meets || learn_places();
     const size_t steps = going ? most_steps() : 0;
@@ -97,13 +99,9 @@ class exchange_channel : mailbox_channel<B> {
 
   // ---- what goes where ----
 
-  HEDDLE_FN size_t bytes_to(int pe) const {
-    const bool is_sent = args_.to == everybody || args_.to == pe;
-    return is_sent ? args_.sends.bytes_of(pe) : 0;
-  }
+  HEDDLE_FN size_t bytes_to(int pe) const { return is_sent_to(pe) ? args_.sends.bytes_of(pe) : 0; }
   HEDDLE_FN size_t bytes_from(int pe) const {
-    const bool is_received = args_.from == everybody || args_.from == pe;
-    return is_received ? args_.receives.bytes_of(pe) : 0;
+    return is_received_from(pe) ? args_.receives.bytes_of(pe) : 0;
   }
   HEDDLE_FN bool is_direct(size_t bytes, int pe) const {
     return bytes > (team_.is_remote(pe) ? args_.network_slots_up_to : args_.slots_up_to);
@@ -160,7 +158,75 @@ class exchange_channel : mailbox_channel<B> {
         this->part_of(way::none, 0, bytes_to(me) < bytes_from(me) ? bytes_to(me) : bytes_from(me));
     const byte* source = args_.input + args_.sends.offset_of(me) + own.offset;
     byte* target = args_.output + args_.receives.offset_of(me) + own.offset;
-    if (own.bytes > 0 && source != target) copy(block_, target, source, own.bytes);
+    if (own.bytes > 0 && source != target) copy(block_, target, source, own.bytes, args_.stores);
+  }
+
+  // ---- few bytes, most calls: the same way to all, in one step ----
+
+  /// False if this is not such a call.
+  HEDDLE_FN bool run_one_step() const {
+    if constexpr (standard::is_same_v<Pieces, equal_pieces>) {
+      const size_t bytes = args_.sends.bytes;
+      if (bytes > args_.slots_up_to || args_.receives.bytes != bytes || team_.has_network())
+        return false;
+      const piece each =
+          this->part_of(bytes <= args_.words_up_to ? way::words : way::slots, 0, bytes);
+      if (each.steps() > 1) return false;
+      if (each.bytes > 0) exchange_one_step(each);
+      return true;
+    }
+    return false;
+  }
+  HEDDLE_FN bool is_sent_to(int pe) const { return args_.to == everybody || args_.to == pe; }
+  HEDDLE_FN bool is_received_from(int pe) const {
+    return args_.from == everybody || args_.from == pe;
+  }
+  HEDDLE_APART HEDDLE_FN void exchange_one_step(const piece& each) const {
+    const int n_pes = team_.n_pes();
+    const int me = team_.my_pe();
+    const bool words = each.by == way::words;
+    const byte* input = args_.input + each.offset;
+    byte* output = args_.output + each.offset;
+    bool going = true;
+    for (int i = 1; i < n_pes; ++i) {
+      const int pe = after(i);
+      if (!is_sent_to(pe)) continue;
+      going &= this->has_room(pe, each, 0, false);
+      if (going) this->write(pe, each, 0, input + args_.sends.offset_of(pe));
+    }
+    if (!words) {
+      going = block_.all(going);
+      for (int i = 1 + block_.rank(); going && i < n_pes; i += block_.size())
+        if (is_sent_to(after(i))) this->fill_slot(after(i), each, 0, nullptr);
+    }
+    if (is_sent_to(me) && is_received_from(me)) {
+      const byte* source = input + args_.sends.offset_of(me);
+      byte* target = output + args_.receives.offset_of(me);
+      if (source != target) copy(block_, target, source, each.bytes);
+    }
+    if (!words) {
+      for (int i = 1 + block_.rank(); going && i < n_pes; i += block_.size())
+        if (is_received_from(after(i))) going = this->slot_is_filled(after(i), 0);
+      going = block_.all(going);
+    }
+    for (int i = 1; going && i < n_pes; ++i) {
+      const int pe = after(i);
+      if (!is_received_from(pe)) continue;
+      byte* target = output + args_.receives.offset_of(pe);
+      if (words)
+        going = this->read_words(pe, 0, target, each.bytes);
+      else
+        copy(block_, target, this->slot_data(pe, 0), each.bytes);
+    }
+    going = block_.all(going);
+    const piece nothing{way::none, 0, 0};
+    for (int i = 1 + block_.rank(); going && i < n_pes; i += block_.size()) {
+      const int pe = after(i);
+      const bool sends = is_sent_to(pe);
+      const bool receives = is_received_from(pe);
+      if (receives) this->give_back(pe, each, 0, sends);
+      this->count_steps_with(pe, sends ? each : nothing, receives ? each : nothing, false);
+    }
   }
 
   // ---- words and slots ----
@@ -253,11 +319,12 @@ class exchange_channel : mailbox_channel<B> {
         const byte* there =
             team_.ptr(team_.heap(), pe) + load(&from(pe).place[mailbox::both].source, relaxed);
         copy(block_, args_.output + in.offset, there + (in.offset - args_.receives.offset_of(pe)),
-             in.bytes);
+             in.bytes, args_.stores);
       }
       const piece out = sent(pe);
       if (out.by == way::by_sender && !team_.is_remote(pe))
-        copy(block_, team_.ptr(target_of(pe, out), pe), args_.input + out.offset, out.bytes);
+        copy(block_, team_.ptr(target_of(pe, out), pe), args_.input + out.offset, out.bytes,
+             args_.stores);
     }
     block_.sync();
     for (int i = 1 + block_.rank(); i < team_.n_pes(); i += block_.size())

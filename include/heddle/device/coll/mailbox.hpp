@@ -30,8 +30,12 @@ namespace heddle {
 
 /// The memory on one PE, for one channel, of what another sends to it. Zero at the start.
 struct mailbox {
-  static constexpr int slots = 4;
-  static constexpr size_t simple_capacity = 16384;  ///< bytes of a slot with a flag
+  /// A processor's steps cost little, so that more slots, which let a sender run ahead, are worth
+  /// more to it than large ones.
+  static constexpr int slots = HEDDLE_ON_CUDA ? 4 : 8;
+  static constexpr int most_slots = 8;
+  static constexpr size_t simple_bytes = 65536;
+  static constexpr size_t simple_capacity = simple_bytes / slots;  ///< bytes of a slot with a flag
   static constexpr int ll_words = 1024;
   static constexpr size_t ll_step = 2048;  ///< bytes by words that a step moves at most
   static_assert(ll_step / 8 * 4 == ll_words);
@@ -55,17 +59,17 @@ struct mailbox {
     uint64_t target_bytes;
     uint64_t taken;  ///< see take_back
   };
-  struct alignas(2 * cache_line) simple_slot {
+  struct alignas(2 * cache_line) slot_flag {
     uint64_t filled;  ///< the count of the slot that is here, plus one
     uint64_t taken;   ///< see take_back
-    alignas(cache_line) byte data[simple_capacity];
   };
 
   // This PE's own.
   alignas(2 * cache_line) flow ll_flow;
   flow simple_flow;
   uint64_t meetings[num_roles];  ///< with the other PE, by the role of this one
-  uint64_t borrowed[slots];  ///< sends to it, if it is remote, of which the source is still in use
+  uint64_t
+      borrowed[most_slots];  ///< sends to it, if it is remote, of which the source is still in use
 
   // Written by the other.
   alignas(2 * cache_line) uint64_t ll_credit;  ///< LL words that the other has emptied
@@ -73,7 +77,10 @@ struct mailbox {
   meeting place[num_roles];      ///< by the role of the other
   mailbox_word left[num_roles];  ///< meetings that the other has left, by its role
   alignas(2 * cache_line) ll_line ll[ll_words];
-  simple_slot simple[slots];
+  slot_flag flags[most_slots];
+  alignas(2 * cache_line) byte simple[simple_bytes];
+
+  HEDDLE_FN byte* slot(size_t index) { return simple + index * simple_capacity; }
 };
 
 }  // namespace heddle

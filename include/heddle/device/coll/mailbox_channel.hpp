@@ -94,30 +94,31 @@ class mailbox_channel {
     if (out.by == way::words)
       write_words(at(pe)->ll, flow.sent + word_of(step), source, out.bytes_in(step));
     else
-      copy(block_, at(pe)->simple[slot_of(flow.sent + step)].data, source, out.bytes_in(step));
+      copy(block_, at(pe)->slot(slot_of(flow.sent + step)), source, out.bytes_in(step));
   }
   /// Tells that a slot is full, and brings it there if it is remote.
   HEDDLE_FN void fill_slot(int pe, const piece& out, size_t step, const byte* source) const {
     const uint64_t number = from(pe).simple_flow.sent + step;
     if (!team_.is_remote(pe))
-      return store(&at(pe)->simple[slot_of(number)].filled, number + 1, release);
-    auto& there = from(team_.my_pe()).simple[slot_of(number)];
-    lend(pe, static_cast<int>(slot_of(number)), there.data, source, out.bytes_in(step),
-         &there.filled, number + 1);
+      return store(&at(pe)->flags[slot_of(number)].filled, number + 1, release);
+    auto& there = from(team_.my_pe());
+    const size_t slot = slot_of(number);
+    lend(pe, static_cast<int>(slot), there.slot(slot), source, out.bytes_in(step),
+         &there.flags[slot].filled, number + 1);
   }
 
   // ---- receiving: by one thread each, then, all having agreed, the data ----
 
   HEDDLE_FN awaited slot_for(int pe, size_t step) const {
     const uint64_t number = from(pe).simple_flow.received + step;
-    return {&from(pe).simple[slot_of(number)].filled, number + 1};
+    return {&from(pe).flags[slot_of(number)].filled, number + 1};
   }
   HEDDLE_FN bool slot_is_filled(int pe, size_t step) const {
     const awaited slot = slot_for(pe, step);
     return team_.wait_by_thread(slot.word, cmp::ge, slot.value, what_, pe) == wait_status::ok;
   }
   HEDDLE_FN const byte* slot_data(int pe, size_t step) const {
-    return from(pe).simple[slot_of(from(pe).simple_flow.received + step)].data;
+    return from(pe).slot(slot_of(from(pe).simple_flow.received + step));
   }
   /// Whether the words of a step come: the first is here.
   HEDDLE_FN bool has_first_word(int pe, size_t step) const {
@@ -158,14 +159,14 @@ class mailbox_channel {
   HEDDLE_FN void give_back(int pe, const piece& in, size_t step, bool answers) const {
     auto& flow = flow_of(from(pe), in.by);
     if (in.by == way::slots) {
-      auto& slot = from(pe).simple[slot_of(flow.received + step)];
-      take_back(&slot.taken);
+      const size_t slot = slot_of(flow.received + step);
+      take_back(&from(pe).flags[slot].taken);
       if (!team_.is_remote(pe))
         for (size_t i = 0; i < in.bytes_in(step); i += cache_line)
-          take_back(reinterpret_cast<uint64_t*>(slot.data + i));
+          take_back(reinterpret_cast<uint64_t*>(from(pe).slot(slot) + i));
     }
     const uint64_t emptied = flow.received + in.units_up_to(step);
-    const uint64_t worth_telling = in.by == way::words ? mailbox::ll_words / 4 : 1;
+    const uint64_t worth_telling = room_of(in.by) / 4;
     if (answers || emptied - flow.told < worth_telling) return;
     flow.told = emptied;
     if (team_.is_remote(pe))

@@ -31,10 +31,11 @@ struct transfers_args {
 
   team_ref team{};
   int n = 0;
-  bool pull = true;                ///< who copies where either could: the receiver
-  size_t words_up_to = 0;          ///< bytes of a transfer
-  size_t slots_up_to = 0;          ///< as well; more is direct
-  size_t network_slots_up_to = 0;  ///< the same between PEs that memory does not join
+  bool pull = true;                    ///< who copies where either could: the receiver
+  size_t words_up_to = 0;              ///< bytes of a transfer
+  size_t slots_up_to = 0;              ///< as well; more is direct
+  size_t network_slots_up_to = 0;      ///< the same between PEs that memory does not join
+  size_t streaming_from = ~size_t{0};  ///< copied round the caches, on the host
   transfer list[most];
 };
 
@@ -220,9 +221,10 @@ class transfer_channel : mailbox_channel<B> {
     const bool pushes = states_[i].by == way::by_sender && t.is_send;
     byte* there = team_.heap() + (pulls ? source : target) + mine_of_it.offset;
     byte* here = t.memory + mine_of_it.offset;
-    if (pulls) copy(block_, here, team_.ptr(there, t.pe), mine_of_it.bytes);
+    const stores how = t.bytes >= args_.streaming_from ? stores::streaming : stores::cached;
+    if (pulls) copy(block_, here, team_.ptr(there, t.pe), mine_of_it.bytes, how);
     if (pushes && !team_.is_remote(t.pe))
-      copy(block_, team_.ptr(there, t.pe), here, mine_of_it.bytes);
+      copy(block_, team_.ptr(there, t.pe), here, mine_of_it.bytes, how);
     leave(i, there, here, pushes ? mine_of_it.bytes : 0);
     return true;
   }

@@ -15,6 +15,11 @@ struct alignas(16) vector16 {
   uint64_t words[2];
 };
 
+/// How results are written on the host. Streaming stores go round the caches: for results so large
+/// that they would not be there any more when they are read, they save the read of every line that
+/// is overwritten.
+enum class stores { cached, streaming };
+
 /// This thread's share of [0, n): contiguous, its inner borders multiples of `granule`.
 struct share {
   size_t begin, end;
@@ -92,7 +97,8 @@ inline void copy_streaming(byte* to, const byte* from, size_t bytes) {
 /// Copies by all threads of the group together, without a sync. CUDA: 16 bytes at a time where both
 /// sides have the same alignment, with a head and a tail of bytes, else the widest unit both allow.
 template <group G>
-HEDDLE_APART HEDDLE_FN void copy(G group, void* dst, const void* src, size_t bytes) {
+HEDDLE_APART HEDDLE_FN void copy(G group, void* dst, const void* src, size_t bytes,
+                                 [[maybe_unused]] stores how = stores::cached) {
 #if HEDDLE_ON_CUDA
   auto* to = static_cast<byte*>(dst);
   const auto* from = static_cast<const byte*>(src);
@@ -120,7 +126,8 @@ HEDDLE_APART HEDDLE_FN void copy(G group, void* dst, const void* src, size_t byt
   auto* to = static_cast<byte*>(dst) + mine.begin;
   const auto* from = static_cast<const byte*>(src) + mine.begin;
 #if defined(__x86_64__)
-  if (bytes >= streaming_copy_bytes) return copy_streaming(to, from, mine.end - mine.begin);
+  if (how == stores::streaming || bytes >= streaming_copy_bytes)
+    return copy_streaming(to, from, mine.end - mine.begin);
 #endif
   std::memcpy(to, from, mine.end - mine.begin);
 #endif

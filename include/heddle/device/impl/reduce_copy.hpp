@@ -44,11 +44,6 @@ class operand_list {
   T* destinations_[N];
 };
 
-/// How results are written on the host. Streaming stores go round the caches: for results so large
-/// that they would not be there any more when they are read, they save the read of every line that
-/// is overwritten.
-enum class stores { cached, streaming };
-
 template <class T, class Op>
 HEDDLE_FN T combine_stored(T a, T b, reduce_step<Op> reduction) {
   using acc = accumulator<T>;
