@@ -64,7 +64,7 @@ class transfer_channel : mailbox_channel<B> {
         if (!is_next(i) || !block_.broadcast(is_ready(i))) continue;
         moved = true;
         going = advance(i);
-        if (states_[i].stage == stage::over) --left;
+        if (states_[i].stage == phase::over) --left;
       }
       if (!moved) going = wait_for_any();
     }
@@ -72,7 +72,7 @@ class transfer_channel : mailbox_channel<B> {
   }
 
  private:
-  enum class stage : uint8_t {
+  enum class phase : uint8_t {
     begins,
     meets,   ///< waits for where the other has it
     moves,   ///< step by step
@@ -81,7 +81,7 @@ class transfer_channel : mailbox_channel<B> {
   };
   struct state {
     uint32_t step;
-    enum stage stage;
+    phase stage;
     way by;
     bool met;  ///< and must leave
   };
@@ -89,8 +89,8 @@ class transfer_channel : mailbox_channel<B> {
   HEDDLE_FN const transfer& of(int i) const { return args_.list[i]; }
   /// Not over, and what is before it is.
   HEDDLE_FN bool is_next(int i) const {
-    if (states_[i].stage == stage::over) return false;
-    return of(i).before < 0 || states_[of(i).before].stage == stage::over;
+    if (states_[i].stage == phase::over) return false;
+    return of(i).before < 0 || states_[of(i).before].stage == phase::over;
   }
   HEDDLE_FN bool is_direct(const transfer& t) const {
     return t.bytes > (team_.is_remote(t.pe) ? args_.network_slots_up_to : args_.slots_up_to);
@@ -118,8 +118,8 @@ class transfer_channel : mailbox_channel<B> {
   HEDDLE_FN awaited awaited_by(int i) const {
     const transfer& t = of(i);
     const state& s = states_[i];
-    if (s.stage == stage::meets) return {&place_of_other(t).count, meetings_of(t) + 1};
-    if (s.stage == stage::leaves) return {&left_by_other(t).value, meetings_of(t) + 1};
+    if (s.stage == phase::meets) return {&place_of_other(t).count, meetings_of(t) + 1};
+    if (s.stage == phase::leaves) return {&left_by_other(t).value, meetings_of(t) + 1};
     if (t.is_send) return this->credit_for(t.pe, part(i), s.step);
     return s.by == way::words ? this->first_word_for(t.pe, s.step) : this->slot_for(t.pe, s.step);
   }
@@ -128,8 +128,8 @@ class transfer_channel : mailbox_channel<B> {
     if (block_.rank() != 0) return false;
     const transfer& t = of(i);
     const state& s = states_[i];
-    if (s.stage == stage::begins) return true;
-    if (s.stage == stage::moves) {
+    if (s.stage == phase::begins) return true;
+    if (s.stage == phase::moves) {
       if (t.is_send && this->has_known_room(t.pe, part(i), s.step)) return true;
       if (!t.is_send && s.by == way::words) return this->has_first_word(t.pe, s.step);
     }
@@ -160,17 +160,17 @@ class transfer_channel : mailbox_channel<B> {
   /// False if the team was aborted.
   HEDDLE_FN bool advance(int i) {
     switch (states_[i].stage) {
-      case stage::begins:
+      case phase::begins:
         begin(i);
         return true;
-      case stage::meets:
+      case phase::meets:
         return meet(i);
-      case stage::moves:
+      case phase::moves:
         return move(i);
-      case stage::leaves:
+      case phase::leaves:
         finish(i);
         return true;
-      case stage::over:
+      case phase::over:
         break;
     }
     return true;
@@ -185,7 +185,7 @@ class transfer_channel : mailbox_channel<B> {
       return begin_steps(i);
     }
     states_[i].met = true;
-    states_[i].stage = stage::meets;
+    states_[i].stage = phase::meets;
     if (block_.rank() != 0) return;
     const uint64_t place = team_.symmetric_offset(t.memory, t.bytes);
     const uint64_t count = meetings_of(t) + 1;
@@ -194,7 +194,7 @@ class transfer_channel : mailbox_channel<B> {
                                : mailbox::meeting{count, 0, 0, place, t.bytes, 0});
   }
   HEDDLE_FN void begin_steps(int i) {
-    states_[i].stage = stage::moves;
+    states_[i].stage = phase::moves;
     if (part(i).steps() == 0) end_steps(i);
   }
 
@@ -260,7 +260,7 @@ class transfer_channel : mailbox_channel<B> {
   /// `bytes`: of this PE's part, that it brings to a remote PE.
   HEDDLE_FN void leave(int i, byte* there, const byte* here, size_t bytes) {
     const transfer& t = of(i);
-    states_[i].stage = stage::leaves;
+    states_[i].stage = phase::leaves;
     block_.sync();
     if (block_.rank() == 0)
       this->tell_left(t.pe, role_of(t), meetings_of(t) + 1, there, here,
@@ -279,7 +279,7 @@ class transfer_channel : mailbox_channel<B> {
       }
     }
     block_.sync();
-    states_[i].stage = stage::over;
+    states_[i].stage = phase::over;
   }
 
   /// A send to this PE, and the receive that follows it.
@@ -289,7 +289,7 @@ class transfer_channel : mailbox_channel<B> {
       copy(block_, of(i + 1).memory + own.offset, of(i).memory + own.offset, own.bytes);
       block_.sync();
     }
-    states_[i].stage = stage::over;
+    states_[i].stage = phase::over;
   }
 
   const transfers_args& args_;
