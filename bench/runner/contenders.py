@@ -150,6 +150,7 @@ def blocks(bin_dir: Path, quick: bool) -> list[Block]:
             to.heddle("heddle", "bench_all_reduce", 2, *fresh),
             to.openmpi("mpi_all_reduce", 2, *fresh),
             to.mpich("mpi_all_reduce", 2, *fresh),
+            to.gloo("gloo_all_reduce", 2, *fresh),
         ), 1 if quick else 5, probe=flag),
     ]
     for n in (2, 4):

@@ -186,6 +186,14 @@ class Collectives(unittest.TestCase):
         self.assertIn("| 8 B | 0.500 | 1.000 | 2.000 | 4.000 | 0.50 | 0.25 | 0.12 |", text)
 
 
+class Sections(unittest.TestCase):
+    def test_can_be_written_of_every_block_though_nobody_was_there(self):
+        absent = Series(failures=["not built"])
+        for block in every_block():
+            results = {c.name: absent for c in block.contenders}
+            self.assertIn("not built", report.section(block, results), block.name)
+
+
 class Blocks(unittest.TestCase):
     def test_between_hosts_say_why_there_are_none(self):
         for block in hosts.blocks(HERE.folder, True, hosts.Hosts(HERE.folder, "no root")):

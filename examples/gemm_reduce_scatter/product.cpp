@@ -58,11 +58,15 @@ struct multiply_and_send {
     const int n_pes = team.n_pes();
     const int across = what.n / tile;
     const int tiles_of_pe = what.m / n_pes / tile * across;
-    // A PE that computes call + 2 has all tiles of call + 1, hence all PEs are through with call.
+    // A PE that computes call + 2 has everybody's tiles of call + 1, hence all are through with
+    // call.
     float* half = where.tiles + static_cast<size_t>(call % 2 * n_pes * tiles_of_pe) * tile_elements;
     const auto place = [&](int from, int t) {
       return half + static_cast<size_t>(from * tiles_of_pe + t) * tile_elements;
     };
+
+    const auto arrived = [&](int from, int t) { return where.ready + from * tiles_of_pe + t; };
+    const auto done = static_cast<heddle::signal>(call) + 1;
 
     // The others' first, from the next PE on, so that not all send to one.
     float* own = where.own + static_cast<size_t>(block.block_rank()) * tile_elements;
@@ -74,17 +78,18 @@ struct multiply_and_send {
       compute_tile(block, what, row, t % across * tile, to, tile);
       block.sync();
       if (pe == team.my_pe())
-        team.update_signal(block, where.ready + t, 1, heddle::signal_op::add, pe);
+        team.update_signal(block, arrived(pe, t), done, heddle::signal_op::set, pe);
       else
-        team.put_signal(block, place(team.my_pe(), t), own, tile_elements, where.ready + t, 1,
-                        heddle::signal_op::add, pe);
+        team.put_signal(block, place(team.my_pe(), t), own, tile_elements, arrived(team.my_pe(), t),
+                        done, heddle::signal_op::set, pe);
     }
 
-    const auto all = static_cast<heddle::signal>(call + 1) * static_cast<heddle::signal>(n_pes);
     for (int t = block.block_rank(); t < tiles_of_pe; t += block.num_blocks()) {
       // A wait that fails has aborted the team: all PEs leave, and the host reports why.
-      if (team.wait_until(block, where.ready + t, heddle::cmp::ge, all) != heddle::wait_status::ok)
-        return;
+      for (int pe = 0; pe < n_pes; ++pe)
+        if (team.wait_until(block, arrived(pe, t), heddle::cmp::ge, done) !=
+            heddle::wait_status::ok)
+          return;
       float* out = piece + static_cast<size_t>(t / across * tile) * static_cast<size_t>(what.n) +
                    t % across * tile;
       for (int e = block.rank(); e < tile * tile; e += block.size()) {

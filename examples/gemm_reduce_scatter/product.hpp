@@ -21,7 +21,7 @@ struct product {
 /// Where the fused product's tiles meet, all symmetric.
 struct meeting_place {
   float* tiles;           ///< two halves, used in turns, each a piece of C from every PE
-  heddle::signal* ready;  ///< for each tile of this PE's piece: how many have come, of all calls
+  heddle::signal* ready;  ///< by PE and tile of this PE's piece: the calls of which it has come
   float* own;             ///< a tile for each block
 };
 

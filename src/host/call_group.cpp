@@ -23,7 +23,11 @@ void call_group::end() {
   if (depth_ == 0)
     throw_error(HEDDLE_ERROR_INVALID_USAGE, "heddle_group_end: no group is open on this thread");
   if (--depth_ > 0) return;
+  if (std::exchange(is_cancelled_, false))
+    throw_error(HEDDLE_ERROR_INVALID_USAGE,
+                "heddle_group_end: a group within this one was cancelled; nothing was sent");
   const auto batches = std::exchange(batches_, {});
+  require_one_stream(batches);
   std::vector<std::exception_ptr> failures(batches.size());
   const auto run = [&](std::size_t i) {
     try {
@@ -33,8 +37,8 @@ void call_group::end() {
     }
   };
   {
-    // On the host's default stream a call returns when it is complete, and one may need another:
-    // a thread may drive several PEs.
+    // On the host's default stream a call returns when it is complete, and one may need another: a
+    // thread may drive several PEs, or teams.
     std::vector<std::jthread> beside;
     for (std::size_t i = 0; i < batches.size(); ++i) {
       if (i + 1 < batches.size() && !batches[i].stream)
@@ -47,9 +51,21 @@ void call_group::end() {
     if (failure) std::rethrow_exception(failure);
 }
 
+/// On two, the kernels would run one after the other, as all of a team's, and not together.
+void call_group::require_one_stream(const std::vector<batch>& batches) {
+  for (const auto& each : batches)
+    for (const auto& other : batches)
+      if (each.team == other.team && each.stream != other.stream)
+        throw_error(HEDDLE_ERROR_INVALID_USAGE,
+                    "heddle_group_end: what team {} sends and receives is on several streams; one "
+                    "kernel runs on one",
+                    each.team->name());
+}
+
 void call_group::cancel() {
-  depth_ = 0;
+  if (depth_ > 0) --depth_;
   batches_.clear();
+  is_cancelled_ = depth_ > 0;
 }
 
 void call_group::cancel(const heddle_runtime& runtime) {
@@ -58,6 +74,7 @@ void call_group::cancel(const heddle_runtime& runtime) {
 
 void call_group::add(heddle_team& team, heddle_stream_t stream, bool is_send, void* memory,
                      std::size_t bytes, int pe) {
+  if (is_cancelled_) return;
   const auto found = std::find_if(batches_.begin(), batches_.end(), [&](const batch& each) {
     return each.team == &team && each.stream == stream;
   });

@@ -22,7 +22,7 @@ class call_group {
   /// Launches what the outermost group has, all of it, then throws the first error if there was
   /// one.
   void end();
-  /// Forgets what the open groups have.
+  /// Ends the innermost group; what the outermost has, and will have, is forgotten.
   void cancel();
   /// The same of one PE's, which goes.
   void cancel(const heddle_runtime& runtime);
@@ -37,7 +37,10 @@ class call_group {
     heddle_stream_t stream;
     transfer_list list;
   };
+  static void require_one_stream(const std::vector<batch>& batches);
+
   int depth_ = 0;
+  bool is_cancelled_ = false;  ///< what is open
   std::vector<batch> batches_;
 };
 

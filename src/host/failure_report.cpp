@@ -211,7 +211,8 @@ error timed_out(const heddle_team& team, abort_code code) {
 error mismatched(const heddle_team& team, abort_code code) {
   wait_record found;
   int pe = team.my_pe();
-  bool is_told = read_record(team.host_ref().control(pe)->failure, found);
+  // Its own record may be of another wait, if it was not the first to abort.
+  bool is_told = code.reporter == pe && read_record(team.host_ref().control(pe)->failure, found);
   if (!is_told) {
     pe = code.reporter;
     is_told = read_record(team.host_ref().control(team.my_pe())->told, found);

@@ -29,11 +29,13 @@ struct ways {
   const char* name;
   std::size_t words, slots;
   bool pull = true;
+  std::size_t streaming_from = always;
 };
 constexpr ways all_ways[] = {{"words", always, always},
                              {"slots", 0, always},
                              {"direct, by the receiver", 0, 0},
                              {"direct, by the sender", 0, 0, false},
+                             {"direct, round the caches", 0, 0, true, 1},
                              {"by size", 100, 5000}};
 
 int block_threads() {
@@ -103,6 +105,7 @@ void transfer_all(const local_team& team, const std::vector<message>& all, const
       kernel.args.words_up_to = by.words;
       kernel.args.slots_up_to = by.slots;
       kernel.args.pull = by.pull;
+      kernel.args.streaming_from = by.streaming_from;
       group.write_to(kernel.args, pe);
       team.launch(pe, channels, kernel);
       group = {};
@@ -175,7 +178,7 @@ TEST_CASE("a group goes on with whoever is there, though another waits for it el
 }
 
 TEST_CASE("sends, receives and exchanges take turns in the same mailboxes") {
-  const local_team team(2, {.threads = block_threads(), .flag_period = 255});
+  const local_team team(2, {.threads = block_threads(), .flag_period = 7});
   CHECK_NOTHROW(team.run([&](int pe) {
     std::mt19937 random(11);
     auto* input = team.user<std::uint64_t>(pe);

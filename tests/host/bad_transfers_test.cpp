@@ -70,6 +70,19 @@ TEST_CASE("groups that are not as they should be") {
     for (int i = 0; i < 129; ++i) heddle_send(team, data + i, 1, f32, 1 - me, nullptr);
     check_error(of(heddle_group_end()), HEDDLE_ERROR_NOT_SUPPORTED, {"129", "at most 128"});
 
+    const auto stream = self.create_stream();
+    heddle_group_begin();
+    heddle_send(team, data, 4, f32, 1 - me, nullptr);
+    heddle_recv(team, data + 8, 4, f32, 1 - me, stream.handle());
+    check_error(of(heddle_group_end()), usage, {"several streams", "world"});
+
+    heddle_group_begin();
+    heddle_group_begin();
+    heddle_send(team, data, 4, f32, 1 - me, nullptr);
+    CHECK(heddle_group_cancel() == HEDDLE_SUCCESS);
+    CHECK(heddle_send(team, data, 4, f32, 1 - me, nullptr) == HEDDLE_SUCCESS);
+    check_error(of(heddle_group_end()), usage, {"was cancelled", "nothing was sent"});
+
     // One that is left open.
     heddle_group_begin();
     heddle_send(team, data, 4, f32, 1 - me, nullptr);

@@ -138,6 +138,62 @@ TEST_CASE("several messages of a pair keep their order, beside collectives of th
     });
 }
 
+TEST_CASE("much memory of a PE's own goes beside little, by more slots than a queue has room for") {
+  run_as_threads(pe_counts({3}).front(), [](runtime& self) {
+    const auto world = self.world();
+    const int me = self.my_pe();
+    const int n_pes = self.n_pes();
+    const int next = (me + 1) % n_pes;
+    const int previous = (me + n_pes - 1) % n_pes;
+    const auto queue = self.create_stream();
+    constexpr std::size_t little = 1000;
+    constexpr std::size_t much = 4 << 20;
+    device_array<int> own(self, 2 * (little + much));
+    int* in = own.data() + little + much;
+    write(queue, own.data(), values_of(1, me, next, little));
+    write(queue, own.data() + little, values_of(2, me, previous, much));
+    grouped([&] {
+      world.send(own.data(), little, next, queue);
+      world.send(own.data() + little, much, previous, queue);
+      world.recv(in, little, previous, queue);
+      world.recv(in + little, much, next, queue);
+    });
+    check(read(queue, in, little) == values_of(1, previous, me, little), "little");
+    check(read(queue, in + little, much) == values_of(2, next, me, much), "much");
+  });
+}
+
+TEST_CASE("one thread may group what several PEs send and receive, on streams that block") {
+  if (on_gpu()) return;  // whose default streams do not
+  const runtime* pes[2] = {};
+  run_as_threads(2, [&](runtime& self) {
+    pes[self.my_pe()] = &self;
+    symmetric_array<int> heap(self, 40'000);
+    self.world().barrier();
+    const auto queue = self.create_stream();
+    write(queue, heap.data(), values_of(1, self.my_pe(), 0, 20'000));
+    self.world().barrier();
+    if (self.my_pe() == 0) {
+      // The other PE's memory, by the offset that its array has in the heap of this one.
+      const auto other = pes[1]->world();
+      int* there = self.world().ref().ptr(heap.data(), 1);
+      if (there) {
+        grouped([&] {
+          for (const team& each : {self.world(), other}) {
+            int* memory = each.my_pe() == 0 ? heap.data() : there;
+            each.send(memory, 20'000, 1 - each.my_pe());
+            each.recv(memory + 20'000, 20'000, 1 - each.my_pe());
+          }
+        });
+      }
+      check(there == nullptr ||
+                read(queue, heap.data() + 20'000, 20'000) == values_of(1, 1, 0, 20'000),
+            "from the other PE");
+    }
+    self.world().barrier();
+  });
+}
+
 TEST_CASE("a thread that throws in a group sends nothing of it") {
   run_as_threads(pe_counts({2}).front(), [](runtime& self) {
     const auto world = self.world();

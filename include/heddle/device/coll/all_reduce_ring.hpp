@@ -10,11 +10,13 @@
 ///
 /// A round moves up to n_pes chunks. At position r of the ring, with chunk numbers modulo n:
 ///
+// clang-format off
 ///     step 0                  send chunk r
 ///     step s = 1 ... n - 2    receive chunk r - s, combine with mine, send it on
-///     step n - 1              receive chunk r + 1, combine, finish: the result; keep it, send it
-///     on step s = n ... 2n - 3   receive the result of chunk r - s, keep it, send it on step 2n -
-///     2             receive the result of chunk r + 2, keep it
+///     step n - 1              receive chunk r + 1, combine, finish: the result; keep, send it on
+///     step s = n ... 2n - 3   receive the result of chunk r - s, keep it, send it on
+///     step 2n - 2             receive the result of chunk r + 2, keep it
+// clang-format on
 ///
 /// A ring of two that the network joins has ways of its own: all_reduce_of_two.hpp and
 /// all_reduce_in_halves.hpp.

@@ -11,16 +11,15 @@
 ///     ------                                     --------
 ///     waits: emptied + slots > sent
 ///     writes slot[sent % slots]  ------------->  waits for its flag, reads it
-///                                <-------------  credit = received + 1, where it sends nothing
-///                                                back
+///                                <-------------  credit = received, where it sends nothing back:
+///                                                whenever a quarter of the slots is new
 ///     or: anything that comes    <-------------  anything that it sends later
 ///
 /// Every ordered pair of PEs has its own slots, at the receiver, and its own count of them, which
 /// grows for ever on both sides. So a pair may exchange as much as it likes, in either direction,
 /// whatever the others do: all that is needed is that both name the messages of the pair in the
 /// same order. LL words are slots of 8 bytes in a ring, of which a message takes as many as it
-/// has; the flag of one is the ring's round, so that none is ever stale. Their credit is told in
-/// quarters of the ring.
+/// has; the flag of one is the ring's round, so that none is ever stale.
 ///
 /// In an exchange credit is free where both send: what a PE sends in step n tells that it has
 /// emptied all that it was sent in the steps before. Only who receives in a step and sends nothing
@@ -40,9 +39,9 @@ struct mailbox {
   static constexpr size_t ll_step = 2048;  ///< bytes by words that a step moves at most
   static_assert(ll_step / 8 * 4 == ll_words);
 
-  /// What moves by slots of one kind, in both directions.
+  /// What moves by slots of one kind, or by words, in both directions.
   struct flow {
-    uint64_t sent;      ///< slots that this PE has filled at the other
+    uint64_t sent;      ///< slots (words) that this PE has filled at the other
     uint64_t received;  ///< slots of this mailbox that it has emptied
     uint64_t emptied;   ///< slots at the other of which it knows that they are empty again
     uint64_t told;      ///< of those received, the other was last told of so many

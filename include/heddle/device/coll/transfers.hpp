@@ -271,6 +271,7 @@ class transfer_channel : mailbox_channel<B> {
     const transfer& t = of(i);
     block_.sync();  // every thread has read the counts
     if (block_.rank() == 0) {
+      if (t.is_send) this->settle_with(t.pe);
       if (states_[i].step > 0) this->count_units(t.pe, part(i), t.is_send);
       if (states_[i].met) {
         take_back(&place_of_other(t).taken);
