@@ -435,27 +435,84 @@ HEDDLE_API heddle_status_t heddle_all_to_all_v(heddle_team_t team, const void* i
 /// Both buffers may be any memory that the device's kernels reach; what is symmetric or registered
 /// on one side at least is copied once. Ordered with the collectives of the team, and complete, as
 /// they are: a send may wait for its receive, so two PEs that send to each other group each send
-/// with the receive.
+/// with the receive, and a send and its receive stand on the same side of every collective that
+/// both PEs call. With HEDDLE_CHECK=1 sizes that differ are HEDDLE_ERROR_MISMATCH on both.
 HEDDLE_API heddle_status_t heddle_send(heddle_team_t team, const void* buffer, size_t count,
                                        heddle_type_t type, int peer, heddle_stream_t stream);
 HEDDLE_API heddle_status_t heddle_recv(heddle_team_t team, void* buffer, size_t count,
                                        heddle_type_t type, int peer, heddle_stream_t stream);
 /// What this thread sends and receives from here to the end of the group runs as one kernel for
-/// each team and stream, started at the end: none of it waits for another. Up to 128 sends and
-/// receives of a team and stream; their buffers are apart. What a PE sends to itself it receives in
-/// the same group. Groups may be nested: the outermost counts. Other calls are not delayed. Errors
-/// of arguments are returned at once, others at the end.
+/// each team, on one stream, started at the end: none of it waits for another. Up to 128 sends and
+/// receives of a team; their buffers are apart. What a PE sends to itself it receives in the same
+/// group. Groups may be nested: the outermost counts. Other calls are not delayed, but while there
+/// is something in the group heddle_stream_synchronize, heddle_team_destroy and heddle_finalize of
+/// that PE are HEDDLE_ERROR_INVALID_USAGE on this thread; no other thread may destroy the team.
+/// Errors of arguments are returned at once, others at the end.
 HEDDLE_API heddle_status_t heddle_group_begin(void);
 HEDDLE_API heddle_status_t heddle_group_end(void);
-/// Forgets this thread's open groups and what they would have sent and received.
+/// Ends the innermost group of this thread; what the outermost would have sent and received is
+/// forgotten, and its end, if this was not it, is HEDDLE_ERROR_INVALID_USAGE.
 HEDDLE_API heddle_status_t heddle_group_cancel(void);
 
-/// The choice made for an AllReduce of these, as text: "two_shot simple, 1 channel of 1 thread:
+/* ---- plans: which way a collective goes ----------------------------------------------------- */
+
+typedef enum heddle_collective HEDDLE_ENUM {
+  HEDDLE_COLLECTIVE_ALL_REDUCE = 0,
+  HEDDLE_COLLECTIVE_BROADCAST = 1,
+  HEDDLE_COLLECTIVE_ALL_GATHER = 2,  ///< all_gather_v too
+  HEDDLE_COLLECTIVE_ALL_TO_ALL = 3,  ///< all_to_all_v too
+  HEDDLE_COLLECTIVE_GATHER = 4,
+  HEDDLE_COLLECTIVE_SCATTER = 5,
+  HEDDLE_COLLECTIVE_REDUCE_SCATTER = 6,
+  HEDDLE_COLLECTIVE_REDUCE = 7,
+  HEDDLE_COLLECTIVE_TRANSFER = 8  ///< send and recv
+} heddle_collective_t;
+
+/// docs/architecture.md says what they are, and which collective has which.
+typedef enum heddle_algorithm HEDDLE_ENUM {
+  HEDDLE_ALGORITHM_AUTO = -1,
+  HEDDLE_ALGORITHM_ONE_SHOT = 0,
+  HEDDLE_ALGORITHM_TWO_SHOT = 1,
+  HEDDLE_ALGORITHM_RING = 2,
+  HEDDLE_ALGORITHM_TREE = 3,
+  HEDDLE_ALGORITHM_MULTICAST = 4,
+  HEDDLE_ALGORITHM_HIERARCHICAL = 5,
+  HEDDLE_ALGORITHM_DIRECT = 6
+} heddle_algorithm_t;
+
+typedef enum heddle_protocol HEDDLE_ENUM {
+  HEDDLE_PROTOCOL_AUTO = -1,
+  HEDDLE_PROTOCOL_SIMPLE = 0,
+  HEDDLE_PROTOCOL_LL = 1,
+  HEDDLE_PROTOCOL_LL128 = 2
+} heddle_protocol_t;
+
+/// What a program may choose by itself; AUTO, and 0, is heddle's choice.
+typedef struct heddle_choice {
+  heddle_algorithm_t algorithm;
+  heddle_protocol_t protocol;
+  int channels;  ///< blocks; on a GPU each takes a multiprocessor
+  int threads;   ///< of a block
+} heddle_choice_t;
+
+/// Fills in `choice`, all of which is AUTO and 0, for calls with up to `bytes` bytes, a power of
+/// two: of the combination (all pieces of a reduce_scatter), or of a piece. It makes the same
+/// choice on every PE of the team.
+typedef void (*heddle_chooser_t)(void* user, heddle_collective_t what, size_t bytes, int n_pes,
+                                 heddle_choice_t* choice);
+
+/// From the next call on `chooser` is asked, once for each collective and power of two. It takes
+/// precedence over HEDDLE_ALGO and its kin. NULL: heddle chooses again. On every PE alike, between
+/// the same calls, while none of the team's is being made.
+HEDDLE_API heddle_status_t heddle_team_set_chooser(heddle_team_t team, heddle_chooser_t chooser,
+                                                   void* user);
+/// The most channels that the team's collectives take; 0: no limit but heddle's own. As
+/// heddle_team_set_chooser.
+HEDDLE_API heddle_status_t heddle_team_set_max_channels(heddle_team_t team, int channels);
+/// The way of a call with these arguments, as text: "two_shot simple, 1 channel of 1 thread:
 /// ...reason". Written to `text` (at most `bytes`, terminated).
-HEDDLE_API heddle_status_t heddle_all_reduce_plan(heddle_team_t team, const void* input,
-                                                  const void* output, size_t count,
-                                                  heddle_type_t type, heddle_op_t op, char* text,
-                                                  size_t bytes);
+HEDDLE_API heddle_status_t heddle_plan(heddle_team_t team, heddle_collective_t what, size_t count,
+                                       heddle_type_t type, char* text, size_t bytes);
 
 /* ---- what the machine and the settings are (heddle-info) ------------------------------------ */
 

@@ -256,6 +256,21 @@ class team {
     detail::check(heddle_recv(handle_, buffer, count, type_of<T>, peer, where.handle));
   }
 
+  /// Which way a call goes, and why: as heddle_plan.
+  [[nodiscard]] std::string plan(heddle_collective_t what, std::size_t count,
+                                 heddle_type_t type) const {
+    char text[512];
+    detail::check(heddle_plan(handle_, what, count, type, text, sizeof text));
+    return text;
+  }
+  /// As heddle_team_set_chooser and heddle_team_set_max_channels.
+  void set_chooser(heddle_chooser_t chooser, void* user = nullptr) const {
+    detail::check(heddle_team_set_chooser(handle_, chooser, user));
+  }
+  void set_max_channels(int channels) const {
+    detail::check(heddle_team_set_max_channels(handle_, channels));
+  }
+
   [[nodiscard]] heddle_team_t handle() const { return handle_; }
 
  private:

@@ -16,17 +16,6 @@ namespace {
 
 constexpr std::size_t always = ~std::size_t{0};
 
-/// Up to how many bytes of a piece a way is quickest. The host's were measured by bench/run.py's
-/// programs with each way forced; those of the network, and CUDA's, are counted on paper. Where one
-/// PE alone sends, or receives, slots let it run ahead, and a meeting would not.
-struct limits {
-  std::size_t words, slots, rooted_slots, network_slots;
-};
-constexpr limits host_limits = {
-    .words = 64, .slots = 512, .rooted_slots = 1024, .network_slots = 65'536};
-constexpr limits cuda_limits = {
-    .words = 32'768, .slots = 262'144, .rooted_slots = 262'144, .network_slots = 65'536};
-
 bool is_rooted(collective what) {
   return what == collective::broadcast || what == collective::gather ||
          what == collective::scatter || what == collective::transfer;
@@ -40,7 +29,7 @@ bool receiver_copies(collective what) { return what != collective::gather; }
 /// PEs are more than the caches hold.
 std::size_t streaming_from(collective what, const plan_question& question) {
   if (question.on_cuda) return always;
-  const bool has_many_pieces = what != collective::broadcast && what != collective::transfer;
+  const bool has_many_pieces = what == collective::all_gather || what == collective::all_to_all;
   const auto n_pes = static_cast<std::size_t>(question.n_pes);
   return question.cache_bytes / (2 * n_pes * (has_many_pieces ? n_pes : 1)) + 1;
 }
@@ -52,7 +41,7 @@ exchange_plan choose_exchange(collective what, const plan_question& question) {
     throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
                 "{} is for teams of at most {} PEs yet; this one has {}", name_of(what),
                 channel_scratch::max_direct_pes, question.n_pes);
-  const limits& up_to = question.on_cuda ? cuda_limits : host_limits;
+  const tuning& up_to = question.tuned ? *question.tuned : built_in_tuning(question.on_cuda);
   exchange_plan plan{.words_up_to = up_to.words,
                      .slots_up_to = is_rooted(what) ? up_to.rooted_slots : up_to.slots,
                      .network_slots_up_to = up_to.network_slots,

@@ -24,7 +24,8 @@ struct exchange_plan {
 /// A pure function. `question.bytes` are those of a piece, the same on every PE of the team. Throws
 /// HEDDLE_ERROR_INVALID_ARGUMENT if what is forced cannot be.
 exchange_plan choose_exchange(collective what, const plan_question& question);
-/// "words up to 64 bytes, slots up to 4096, else direct, 1 channel of 1 thread: " and why.
+/// "words up to 64 bytes, slots up to 512, then directly by the receiver, 1 channel of 1 thread: "
+/// and why.
 std::string explain(const exchange_plan& plan, const plan_question& question);
 
 }  // namespace heddle

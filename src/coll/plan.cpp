@@ -20,39 +20,8 @@ constexpr std::array<std::string_view, 7> algorithm_names = {
     "one_shot", "two_shot", "ring", "tree", "multicast", "hierarchical", "direct"};
 constexpr std::array<std::string_view, 3> protocol_names = {"simple", "ll", "ll128"};
 
-/// Up to how many bytes of a call what is quickest. The host's were measured
-/// (docs/performance.md). CUDA's are counted on paper, from the bytes on the wire and the round
-/// trips to memory that each costs; no GPU has seen them yet.
-struct limits {
-  // One-shot: LL, whose words need no flag of their own but cost twice the bytes, then LL128, whose
-  // lines are looked at twice, then a copy, a fence and a flag.
-  std::size_t ll, ll128;
-  /// One hop with all the bytes is quicker than two with their n-th parts. Of two PEs: the bytes
-  /// that a PE takes in grow with their number.
-  std::size_t one_shot;
-  /// A tree's 2 log n hops are quicker than a ring's 2 n with n-th parts.
-  std::size_t tree;
-  // On links: as one-shot's.
-  std::size_t link_ll, link_ll128;
-};
-
-constexpr limits host_limits = {
-    .ll = 32, .ll128 = 0, .one_shot = 1024, .tree = 262'144, .link_ll = 1024, .link_ll128 = 0};
-// LL: while its second half of flags costs less than another look at the lines, from slots of all
-// channels, in one hop. One-shot: while the bytes that it sends more than two-shot take NVLink less
-// time than a second hop with its fences. Links: up to some slots of every channel.
-constexpr limits cuda_limits = {.ll = 32'768,
-                                .ll128 = 1'048'576,
-                                .one_shot = 524'288,
-                                .tree = 262'144,
-                                .link_ll = 131'072,
-                                .link_ll128 = 2'097'152};
-
-/// Over the network, of two PEs: a copy of the input takes less time than to ask when it has left.
-constexpr std::size_t network_one_shot = 16'384;
-
-const limits& limits_of(const plan_question& question) {
-  return question.on_cuda ? cuda_limits : host_limits;
+const tuning& limits_of(const plan_question& question) {
+  return question.tuned ? *question.tuned : built_in_tuning(question.on_cuda);
 }
 
 bool direct(const plan_question& question) {
@@ -77,8 +46,8 @@ algorithm best_algorithm(const plan_question& question) {
   const auto& up_to = limits_of(question);
   if (has_hierarchy(question)) return algorithm::hierarchical;
   if (direct(question) && !question.all_mapped) {
-    const auto limit =
-        one_shot_bytes(question, network_one_shot) / static_cast<std::size_t>(question.n_pes - 1);
+    const auto limit = one_shot_bytes(question, up_to.network_one_shot) /
+                       static_cast<std::size_t>(question.n_pes - 1);
     return question.bytes <= limit ? algorithm::one_shot : algorithm::ring;
   }
   if (direct(question)) {
@@ -98,8 +67,8 @@ protocol best_protocol(algorithm algo, const plan_question& question) {
   if (question.n_pes == 1 || is_simple_only(algo) || !question.all_mapped) return protocol::simple;
   const auto& up_to = limits_of(question);
   const bool one_shot = algo == algorithm::one_shot;
-  if (question.bytes <= (one_shot ? up_to.ll : up_to.link_ll)) return protocol::ll;
-  if (has_ll128(question) && question.bytes <= (one_shot ? up_to.ll128 : up_to.link_ll128))
+  if (question.bytes <= (one_shot ? up_to.one_shot_ll : up_to.link_ll)) return protocol::ll;
+  if (has_ll128(question) && question.bytes <= (one_shot ? up_to.one_shot_ll128 : up_to.link_ll128))
     return protocol::ll128;
   return protocol::simple;
 }
@@ -124,6 +93,23 @@ std::optional<int> index_of(const Names& names, std::string_view variable, std::
 }
 
 }  // namespace
+
+void apply(plan_question& question, const heddle_choice_t& choice) {
+  const auto require = [](bool is_right, const char* field, int value) {
+    if (!is_right)
+      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "the team's chooser gave {} as {}", value, field);
+  };
+  const int algo = choice.algorithm;
+  const int proto = choice.protocol;
+  require(algo >= -1 && algo < static_cast<int>(algorithm_names.size()), "algorithm", algo);
+  require(proto >= -1 && proto < static_cast<int>(protocol_names.size()), "protocol", proto);
+  require(choice.channels >= 0, "channels", choice.channels);
+  require(choice.threads >= 0, "threads", choice.threads);
+  if (algo >= 0) question.forced_algorithm = static_cast<algorithm>(algo);
+  if (proto >= 0) question.forced_protocol = static_cast<protocol>(proto);
+  if (choice.channels > 0) question.forced_channels = choice.channels;
+  if (choice.threads > 0) question.forced_threads = choice.threads;
+}
 
 plan choose_reduction(const plan_question& question) {
   plan plan;
@@ -190,6 +176,7 @@ int most_mailbox_channels(const plan_question& question) {
 launch_shape shape_for(const plan_question& question, int most_channels,
                        std::size_t bytes_of_channel, std::size_t bytes_of_thread) {
   if (question.on_cuda) most_channels = std::min(most_channels, std::max(question.max_blocks, 1));
+  if (question.max_channels > 0) most_channels = std::min(most_channels, question.max_channels);
   launch_shape shape{1, 1};
   if (question.forced_channels > 0) {
     shape.channels = std::min(question.forced_channels, most_channels);

@@ -2,12 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <heddle/heddle.h>
+
 #include <heddle/device/link.hpp>
 
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "coll/tuning.hpp"
 
 namespace heddle {
 
@@ -22,6 +26,12 @@ enum class collective : int {
   reduce = 7,
   transfer = 8  ///< sends and receives
 };
+
+/// Whether it combines.
+constexpr bool is_reduction(collective what) {
+  return what == collective::all_reduce || what == collective::reduce_scatter ||
+         what == collective::reduce;
+}
 
 /// `direct` is for collectives that combine nothing: see exchange_plan.hpp.
 /// `multicast` is two_shot, with an NVLink switch that combines where it can; on the host its twin.
@@ -63,15 +73,21 @@ struct plan_question {
   bool has_multicast = false;  ///< by an NVLink switch, as the user has asked for
   /// Whether the 128 bytes of a line of LL128 arrive together at every PE (see ll128.hpp).
   bool whole_lines = true;
-  int max_blocks = 1;  ///< on CUDA: as many are resident for certain, whatever the kernel
+  int max_blocks = 1;    ///< on CUDA: as many are resident for certain, whatever the kernel
+  int max_channels = 0;  ///< that the user allows; 0: any
+  const tuning* tuned = nullptr;        ///< null: as built in
   std::size_t cache_bytes = 32u << 20;  ///< of the last cache, which the PEs of a machine share
 
-  // What the user has forced (HEDDLE_ALGO, HEDDLE_PROTO, HEDDLE_CHANNELS, HEDDLE_BLOCK_THREADS).
+  // What the user has forced (HEDDLE_ALGO, HEDDLE_PROTO, HEDDLE_CHANNELS, HEDDLE_BLOCK_THREADS, or
+  // the team's chooser).
   std::optional<algorithm> forced_algorithm{};
   std::optional<protocol> forced_protocol{};
   int forced_channels = 0;
   int forced_threads = 0;
 };
+
+/// Forces what a chooser has chosen. Throws HEDDLE_ERROR_INVALID_ARGUMENT for what it cannot.
+void apply(plan_question& question, const heddle_choice_t& choice);
 
 /// The choice: each channel is one block of `threads`.
 struct plan {

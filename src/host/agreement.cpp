@@ -13,6 +13,7 @@
 #include <heddle/device/team.hpp>
 #include <nlohmann/json.hpp>
 
+#include "coll/tuning.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle {
@@ -20,6 +21,15 @@ namespace heddle {
 namespace {
 
 using nlohmann::ordered_json;
+
+/// What of a profile counts, wherever a PE has it from.
+ordered_json limits_of(const environment& settings) {
+  ordered_json limits;
+  for (const auto& [name, bytes] :
+       entries(read_tuning_file(settings.tuning, built_in_tuning(settings.device != "host"))))
+    limits[std::string(name)] = bytes;
+  return limits;
+}
 
 ordered_json what_must_agree(const environment& settings) {
   return {{"library", fmt::format("{}.{}.{}, layout {}", HEDDLE_VERSION_MAJOR, HEDDLE_VERSION_MINOR,
@@ -34,7 +44,8 @@ ordered_json what_must_agree(const environment& settings) {
           {"HEDDLE_ALGO", settings.algo},
           {"HEDDLE_PROTO", settings.proto},
           {"HEDDLE_CHANNELS", settings.channels},
-          {"HEDDLE_CHECK", settings.check ? 1 : 0}};
+          {"HEDDLE_CHECK", settings.check ? 1 : 0},
+          {"HEDDLE_TUNING", limits_of(settings)}};
 }
 
 /// As much as the machine has, as far as the addresses of a process reach for all its PEs.

@@ -21,18 +21,31 @@ heddle_status_t heddle_all_reduce(heddle_team_t team, const void* input, void* o
   });
 }
 
-heddle_status_t heddle_all_reduce_plan(heddle_team_t team, const void*, const void*, size_t count,
-                                       heddle_type_t type, heddle_op_t, char* text, size_t bytes) {
+heddle_status_t heddle_team_set_chooser(heddle_team_t team, heddle_chooser_t chooser, void* user) {
+  return guarded(
+      [&] { required(team, "heddle_team_set_chooser", "team").set_chooser(chooser, user); });
+}
+
+heddle_status_t heddle_team_set_max_channels(heddle_team_t team, int channels) {
+  return guarded(
+      [&] { required(team, "heddle_team_set_max_channels", "team").set_max_channels(channels); });
+}
+
+heddle_status_t heddle_plan(heddle_team_t team, heddle_collective_t what, size_t count,
+                            heddle_type_t type, char* text, size_t bytes) {
   return guarded([&] {
-    auto& checked = required(team, "heddle_all_reduce_plan", "team");
-    auto* out = &required(text, "heddle_all_reduce_plan", "text");
+    auto& checked = required(team, "heddle_plan", "team");
+    auto* out = &required(text, "heddle_plan", "text");
+    const auto asked = static_cast<heddle::collective>(what);
+    if (what < 0 || what > HEDDLE_COLLECTIVE_TRANSFER)
+      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_plan: {} is not a heddle_collective_t",
+                  static_cast<int>(what));
     if (!heddle::is_type(type))
-      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                  "heddle_all_reduce_plan: {} is not a heddle_type_t", static_cast<int>(type));
-    if (bytes > 0)
-      std::snprintf(
-          out, bytes, "%s",
-          checked.reductions().explain(heddle::collective::all_reduce, count, type).c_str());
+      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_plan: {} is not a heddle_type_t",
+                  static_cast<int>(type));
+    const auto told = heddle::is_reduction(asked) ? checked.reductions().explain(asked, count, type)
+                                                  : checked.exchanges().explain(asked, count, type);
+    if (bytes > 0) std::snprintf(out, bytes, "%s", told.c_str());
   });
 }
 

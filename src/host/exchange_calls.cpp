@@ -77,12 +77,18 @@ const exchange_plan& exchange_calls::plan_for(collective what, std::size_t piece
   const auto bucket = static_cast<std::size_t>(std::bit_width(piece - 1));
   auto& plan = plans_[static_cast<std::size_t>(what)][bucket];
   if (!plan) [[unlikely]] {
-    const auto asked = team_.question(std::size_t{1} << bucket);
+    const auto asked = team_.question(what, std::size_t{1} << bucket);
     plan = choose_exchange(what, asked);
     log::info(log::subsystem::coll, "{} of up to {} bytes, team {}: {}", name_of(what), asked.bytes,
               team_.name(), heddle::explain(*plan, asked));
   }
   return *plan;
+}
+
+std::string exchange_calls::explain(collective what, std::size_t count, heddle_type_t type) const {
+  const std::size_t bytes = std::min(count, most_bytes) * bytes_of(type);
+  const auto asked = team_.question(what, bytes == 0 ? 0 : std::bit_ceil(bytes));
+  return heddle::explain(choose_exchange(what, asked), asked);
 }
 
 template <class Pieces>
@@ -116,8 +122,7 @@ void exchange_calls::run(const call& call, exchange_args<Pieces>& args, const vo
   args.slots_up_to = plan.slots_up_to;
   args.network_slots_up_to = plan.network_slots_up_to;
   args.pull = plan.pull;
-  args.stores =
-      call.piece >= plan.streaming_from ? detail::stores::streaming : detail::stores::cached;
+  args.streaming_from = plan.streaming_from;
   team_.launch_collective({plan.channels, plan.threads}, exchange_kernel<Pieces>(), &args,
                           sizeof args, stream);
 }

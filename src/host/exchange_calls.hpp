@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <heddle/device/coll/exchange.hpp>
 #include <optional>
+#include <string>
 
 #include "coll/exchange_plan.hpp"
 
@@ -36,6 +37,10 @@ class exchange_calls {
                     const std::size_t* input_displacements, void* output,
                     const std::size_t* output_counts, const std::size_t* output_displacements,
                     heddle_type_t type, heddle_stream_t stream);
+
+  void forget_plans() { plans_ = {}; }
+  /// Of elements of a valid type.
+  [[nodiscard]] std::string explain(collective what, std::size_t count, heddle_type_t type) const;
 
  private:
   /// What all calls have.

@@ -179,6 +179,8 @@ heddle_status_t heddle_info_json(heddle_runtime_t runtime, char** json) {
             network->processors().empty() ? "any" : network->processors();
         all["job"]["cards_reach_gpu"] = network->reaches_gpu();
       }
+      for (const auto& [name, bytes] : heddle::entries(runtime->tuning()))
+        all["job"]["tuning"][std::string(name)] = bytes;
       all["peers"] = peers(*runtime);
     }
     const std::string text = all.dump(2);

@@ -59,8 +59,7 @@ reduction_calls::reduction_calls(heddle_team& team, const team_topology& topolog
 }
 
 plan_question reduction_calls::question(collective what, std::size_t bytes) const {
-  auto asked = team_.question(bytes);
-  asked.what = what;
+  auto asked = team_.question(what, bytes);
   asked.has_domains = args_.topology.domains.count > 1;
   return asked;
 }
@@ -85,7 +84,8 @@ const reduction_calls::cached_kernel& reduction_calls::kernel_for(reduce_kind ki
 }
 
 std::string reduction_calls::explain(collective what, std::size_t count, heddle_type_t type) const {
-  const std::size_t bytes = std::min(count, most_bytes) * bytes_of(type);
+  const std::size_t pieces = what == collective::reduce_scatter ? team_.n_pes() : 1;
+  const std::size_t bytes = std::min(count, most_bytes / pieces) * pieces * bytes_of(type);
   const auto asked = question(what, bytes == 0 ? 0 : std::bit_ceil(bytes));
   return heddle::explain(choose_reduction(asked), asked);
 }

@@ -29,6 +29,7 @@ class reduction_calls {
   void reduce(const void* input, void* output, std::size_t count, heddle_type_t type,
               heddle_op_t op, int root, heddle_stream_t stream);
 
+  void forget_plans() { kernels_ = {}; }
   /// Of elements of a valid type.
   [[nodiscard]] std::string explain(collective what, std::size_t count, heddle_type_t type) const;
 

@@ -64,6 +64,8 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
   join_network(internal_bytes);
   const auto neighbours = pes_of_my_host(*bootstrap_);
   cache_bytes_ = heddle::last_cache_bytes();
+  tuning_ =
+      heddle::read_tuning_file(environment_.tuning, heddle::built_in_tuning(!device_->is_host()));
   team_places_->take(world_place);
   team_places_->take(node_place);
   world_ = add_team(std::make_unique<heddle_team>(*this, heddle_team::kind::world, "world",

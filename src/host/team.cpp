@@ -238,20 +238,49 @@ void heddle_team::require_pe(const char* function, int root) const {
                 function, root, n_pes(), name_);
 }
 
-heddle::plan_question heddle_team::question(std::size_t bytes) const {
+heddle::plan_question heddle_team::question(heddle::collective what, std::size_t bytes) const {
   const auto& settings = runtime_.environment();
-  return {.bytes = bytes,
-          .n_pes = n_pes(),
-          .on_cuda = !runtime_.place().is_host(),
-          .all_mapped = !host_ref().has_remote(),
-          .has_multicast = ref().multicast_bytes() > 0,
-          .whole_lines = runtime_.place().common().whole_lines,
-          .max_blocks = runtime_.place().common().blocks,
-          .cache_bytes = runtime_.cache_bytes(),
-          .forced_algorithm = heddle::parse_algorithm(settings.algo),
-          .forced_protocol = heddle::parse_protocol(settings.proto),
-          .forced_channels = settings.channels,
-          .forced_threads = settings.block_threads};
+  heddle::plan_question asked{.what = what,
+                              .bytes = bytes,
+                              .n_pes = n_pes(),
+                              .on_cuda = !runtime_.place().is_host(),
+                              .all_mapped = !host_ref().has_remote(),
+                              .has_multicast = ref().multicast_bytes() > 0,
+                              .whole_lines = runtime_.place().common().whole_lines,
+                              .max_blocks = runtime_.place().common().blocks,
+                              .max_channels = max_channels_,
+                              .tuned = &runtime_.tuning(),
+                              .cache_bytes = runtime_.cache_bytes(),
+                              .forced_algorithm = heddle::parse_algorithm(settings.algo),
+                              .forced_protocol = heddle::parse_protocol(settings.proto),
+                              .forced_channels = settings.channels,
+                              .forced_threads = settings.block_threads};
+  if (chooser_) {
+    heddle_choice_t choice{HEDDLE_ALGORITHM_AUTO, HEDDLE_PROTOCOL_AUTO, 0, 0};
+    chooser_(choosers_user_, static_cast<heddle_collective_t>(what), bytes, n_pes(), &choice);
+    heddle::apply(asked, choice);
+  }
+  return asked;
+}
+
+void heddle_team::set_chooser(heddle_chooser_t chooser, void* user) {
+  chooser_ = chooser;
+  choosers_user_ = user;
+  forget_plans();
+}
+
+void heddle_team::set_max_channels(int channels) {
+  if (channels < 0)
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "heddle_team_set_max_channels: {} channels; 0 or more are possible", channels);
+  max_channels_ = channels;
+  forget_plans();
+}
+
+void heddle_team::forget_plans() {
+  reductions_.forget_plans();
+  exchanges_.forget_plans();
+  transfers_.forget_plan();
 }
 
 void heddle_team::meet() const {

@@ -104,8 +104,11 @@ struct heddle_team : heddle::live_handle {
 
   /// Throws HEDDLE_ERROR_INVALID_ARGUMENT unless it is one of the team's.
   void require_pe(const char* function, int root) const;
-  /// What a plan for a collective of that many bytes depends on.
-  [[nodiscard]] heddle::plan_question question(std::size_t bytes) const;
+  /// What a plan for a collective of that many bytes depends on, the chooser's wishes too.
+  [[nodiscard]] heddle::plan_question question(heddle::collective what, std::size_t bytes) const;
+  /// As the functions of heddle.h. What was planned is planned anew.
+  void set_chooser(heddle_chooser_t chooser, void* user);
+  void set_max_channels(int channels);
   /// The collectives that combine.
   [[nodiscard]] heddle::reduction_calls& reductions() { return reductions_; }
   /// Those that combine nothing.
@@ -114,6 +117,7 @@ struct heddle_team : heddle::live_handle {
 
  private:
   [[noreturn]] void throw_failure() const;
+  void forget_plans();
   heddle_team* join_child(std::string name, const std::vector<int>& world_pes, int place,
                           std::uint64_t id) const;
   void meet() const;
@@ -135,6 +139,9 @@ struct heddle_team : heddle::live_handle {
   const std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> kernel_slots_;
   const heddle::team_ref host_ref_;
   const heddle::team_ref ref_;
+  heddle_chooser_t chooser_ = nullptr;
+  void* choosers_user_ = nullptr;
+  int max_channels_ = 0;
   heddle::reduction_calls reductions_;
   heddle::exchange_calls exchanges_;
   heddle::transfer_calls transfers_;

@@ -50,7 +50,7 @@ void transfer_calls::run(const transfer_list& list, heddle_stream_t stream) {
   list.write_to(args_, team_.my_pe());
   if (!plan_) {
     // The same for all sizes: what a PE groups, the others do not know.
-    const auto asked = team_.question(std::size_t{1} << 20);
+    const auto asked = team_.question(collective::transfer, std::size_t{1} << 20);
     plan_ = choose_exchange(collective::transfer, asked);
     // Who meets, compares.
     if (team_.runtime().environment().check)

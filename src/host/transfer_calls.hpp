@@ -27,6 +27,7 @@ class transfer_calls {
   void receive(void* buffer, std::size_t count, heddle_type_t type, int peer,
                heddle_stream_t stream);
 
+  void forget_plan() { plan_.reset(); }
   void run(const transfer_list& list, heddle_stream_t stream);
 
  private:

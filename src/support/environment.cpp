@@ -234,6 +234,10 @@ const std::vector<variable>& variables() {
        "of verbs, libfabric with a network card, and tcp), verbs, libfabric, tcp, or none: PEs are "
        "reached by memory alone",
        one_of(&environment::transport, {"auto", "verbs", "libfabric", "tcp", "none"})},
+      {"HEDDLE_TUNING", "",
+       "File with the sizes from which collectives go other ways, as `heddle-perf tune` writes it; "
+       "empty: heddle's own",
+       text(&environment::tuning)},
   };
   return table;
 }

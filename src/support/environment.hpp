@@ -26,6 +26,7 @@ struct environment {
   bool p2p_disable = false;  ///< HEDDLE_P2P_DISABLE: reach no other PE by memory
   bool ib_disable = false;   ///< HEDDLE_IB_DISABLE: as NCCL_IB_DISABLE
   int contexts = 0;          ///< HEDDLE_CONTEXTS: of a PE's proxy
+  std::string tuning;        ///< HEDDLE_TUNING: a file
   std::string transport;     ///< HEDDLE_TRANSPORT: auto, verbs, libfabric, tcp or none
   bool multicast = false;    ///< HEDDLE_MULTICAST: use the NVLink switch's multicast
   int max_teams = 0;         ///< HEDDLE_MAX_TEAMS: teams alive at one time; auto by device

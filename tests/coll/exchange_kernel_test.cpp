@@ -33,12 +33,14 @@ struct ways {
   std::size_t words;
   std::size_t slots;
   bool pull = true;
+  std::size_t streaming_from = ~std::size_t{0};
 };
 constexpr std::size_t always = ~std::size_t{0};
 constexpr ways all_ways[] = {{"words", always, always},
                              {"slots", 0, always},
                              {"direct, by the receiver", 0, 0},
                              {"direct, by the sender", 0, 0, false},
+                             {"direct, round the caches", 0, 0, true, 1},
                              {"by size", 100, 5000}};
 
 enum class buffers { symmetric, private_input, private_output, private_both, mixed };
@@ -142,6 +144,7 @@ exchange_args<equal_pieces> args_of(pattern what, int pe, int root, std::size_t 
   args.words_up_to = by.words;
   args.slots_up_to = by.slots;
   args.pull = by.pull;
+  args.streaming_from = by.streaming_from;
   const equal_pieces whole{bytes, 0};
   const equal_pieces parts{bytes, bytes};
   const bool is_root = pe == root;
@@ -212,7 +215,7 @@ TEST_CASE("every pattern, way and kind of memory is exact on any number of PEs")
 
 TEST_CASE("calls of many shapes follow each other, and no PE waits for another between them") {
   constexpr int n_pes = 4;
-  const local_team team(n_pes, {.threads = block_threads(), .flag_period = 255, .table = true});
+  const local_team team(n_pes, {.threads = block_threads(), .flag_period = 7, .table = true});
   CHECK_NOTHROW(team.run([&](int pe) {
     std::mt19937 random(1);  // the same on all PEs
     for (int call = 0; call < 1500; ++call) {

@@ -112,8 +112,8 @@ TEST_CASE("AllReduce checks its arguments") {
                 invalid, {"aligned"});
     CHECK(reduce(nullptr, nullptr, 0, HEDDLE_FLOAT32, HEDDLE_SUM).status == HEDDLE_SUCCESS);
     char text[8];
-    CHECK(heddle_all_reduce_plan(team, data, data, 4, HEDDLE_FLOAT32, HEDDLE_SUM, text,
-                                 sizeof text) == HEDDLE_SUCCESS);
+    CHECK(heddle_plan(team, HEDDLE_COLLECTIVE_ALL_REDUCE, 4, HEDDLE_FLOAT32, text, sizeof text) ==
+          HEDDLE_SUCCESS);
     CHECK(std::string(text) == "one_sho");
   });
 }

@@ -399,9 +399,8 @@ TEST_CASE("LL128 is for GPUs that NVLink joins, as far as this process can see")
     run_as_threads(2, [&](runtime& self) {
       symmetric_array<float> values(self, 16'384);
       char text[512];
-      const auto status =
-          heddle_all_reduce_plan(self.world().handle(), values.data(), values.data(), 16'384,
-                                 HEDDLE_FLOAT32, HEDDLE_SUM, text, sizeof text);
+      const auto status = heddle_plan(self.world().handle(), HEDDLE_COLLECTIVE_ALL_REDUCE, 16'384,
+                                      HEDDLE_FLOAT32, text, sizeof text);
       if (self.my_pe() == 0) plan = status == HEDDLE_SUCCESS ? text : heddle_last_error();
     });
     return plan;
@@ -426,11 +425,7 @@ TEST_CASE("teams of all PEs combine by multicast where the user asks for it") {
   ::setenv("HEDDLE_MULTICAST", "1", 1);
   use_machine({.devices = 4, .memory = std::size_t{4} << 30, .multicast = {0, 1, 2, 3}}, "cuda");
   const auto plan_of = [](const team& team) {
-    char text[512];
-    const std::vector<float> any(1);
-    detail::check(heddle_all_reduce_plan(team.handle(), any.data(), any.data(), 16 << 20,
-                                         HEDDLE_FLOAT32, HEDDLE_SUM, text, sizeof text));
-    return std::string(text);
+    return team.plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 16 << 20, HEDDLE_FLOAT32);
   };
   run_as_threads(4, [&](runtime& self) {
     const auto world = self.world();

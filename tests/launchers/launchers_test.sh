@@ -135,6 +135,15 @@ check "the rows of --json" 0 "^4 rows$" python3 "$here/check_rows.py" "$scratch/
 rm -f "$scratch/rows.json"
 check "rate through the network" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-perf" rate --no-p2p \
   --transport tcp -b 8 -e 600 -f 75 -n 3 --queues 3
+check "heddle-perf tune" 0 "limits changed; HEDDLE_TUNING=$scratch/tuning.json" "$bin/heddle-run" --bind-to none -n 2 \
+  "$bin/heddle-perf" tune -n 2 -w 0 --profile "$scratch/tuning.json"
+check "a run with its profile" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 2 -x HEDDLE_TUNING="$scratch/tuning.json" \
+  "$bin/heddle-perf" all_gather -b 8 -e 4096 -n 2 -w 0
+echo '{"format": "heddle-tuning-1", "limits": {"words": 123456}}' >"$scratch/other.json"
+check "a profile that one PE has" 1 'agree on HEDDLE_TUNING: PE 1 has' "$bin/heddle-run" --bind-to none -n 2 \
+  sh -c '[ $PMIX_RANK = 1 ] || export HEDDLE_TUNING="$1"; exec "$0"' "$bin/hello" "$scratch/other.json"
+rm -f "$scratch/tuning.json" "$scratch/other.json"
+check "no such profile" 1 "HEDDLE_TUNING=/no/such.json: there is no such file" env HEDDLE_TUNING=/no/such.json "$bin/hello"
 check "no such transport" 2 "pigeons" "$bin/heddle-perf" put --transport pigeons
 check "no such operation" 2 "fly" "$bin/heddle-perf" fly
 check "no such type" 2 "float128" "$bin/heddle-perf" all_reduce -d float128

@@ -13,6 +13,10 @@ namespace {
 bool measure(const perf::options& chosen, const heddle::runtime& runtime) {
   perf::report out(chosen, runtime);
   const perf::session with(chosen, runtime, out);
+  if (chosen.operation == "tune") {
+    perf::tune(with);
+    return true;
+  }
   out.start();
   if (perf::is_reduction(chosen.operation)) perf::measure_reduction(with);
   if (perf::is_exchange(chosen.operation)) perf::measure_exchange(with);

@@ -75,7 +75,7 @@ bool parse_options(int argc, char** argv, options& into, int& status) {
       ->required()
       ->check(CLI::IsMember({"all_reduce", "reduce_scatter", "reduce", "broadcast", "all_gather",
                              "all_to_all", "gather", "scatter", "put", "get", "signal", "atomic",
-                             "barrier", "rate"}));
+                             "barrier", "rate", "tune"}));
   app.add_option("-b,--minbytes", into.min_bytes, "smallest size, as 8 or 64M")->transform(bytes);
   app.add_option("-e,--maxbytes", into.max_bytes, "largest size")->transform(bytes);
   app.add_option("-f,--stepfactor", into.factor, "factor from one size to the next")
@@ -117,6 +117,8 @@ bool parse_options(int argc, char** argv, options& into, int& status) {
   app.add_option("--provider", into.provider, "of libfabric: as HEDDLE_FABRIC_PROVIDER");
   app.add_flag("--no-p2p", into.no_p2p,
                "go through the network on one host too: as HEDDLE_P2P_DISABLE=1");
+  app.add_option("--profile", into.profile, "that tune writes, for HEDDLE_TUNING")
+      ->capture_default_str();
   app.add_option("--json", into.json_file, "write the results to this file as well");
   try {
     app.parse(argc, argv);

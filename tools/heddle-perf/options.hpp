@@ -31,7 +31,8 @@ struct options {
   std::string provider;   ///< HEDDLE_FABRIC_PROVIDER, likewise
   bool no_p2p = false;    ///< HEDDLE_P2P_DISABLE
   std::string json_file;
-  std::string command;  ///< as it was given, for the JSON
+  std::string profile = "heddle-tuning.json";  ///< that tune writes
+  std::string command;                         ///< as it was given, for the JSON
 
   [[nodiscard]] std::vector<std::size_t> sizes() const;
 };

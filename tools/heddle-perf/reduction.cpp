@@ -14,21 +14,21 @@ namespace perf {
 
 namespace {
 
+enum class kind { all_reduce, reduce_scatter, reduce };
+
 /// "two_shot simple, 1 channel of ...": the first two words.
-void name_plan(const session& with, const void* input, const void* output, std::size_t count,
-               heddle_type_t type, heddle_op_t op, row& measured) {
-  char text[512];
-  heddle::detail::check(heddle_all_reduce_plan(with.world.handle(), input, output, count, type, op,
-                                               text, sizeof text));
-  std::istringstream words(text);
+void name_plan(const session& with, kind what, std::size_t count, heddle_type_t type,
+               row& measured) {
+  const auto collective = what == kind::reduce           ? HEDDLE_COLLECTIVE_REDUCE
+                          : what == kind::reduce_scatter ? HEDDLE_COLLECTIVE_REDUCE_SCATTER
+                                                         : HEDDLE_COLLECTIVE_ALL_REDUCE;
+  std::istringstream words(with.world.plan(collective, count, type));
   words >> measured.algo >> measured.proto;
   if (!measured.proto.empty() && measured.proto.back() == ',') measured.proto.pop_back();
 }
 
 /// The elements at each end of a piece that change with every call.
 constexpr std::size_t renewed = 8;
-
-enum class kind { all_reduce, reduce_scatter, reduce };
 
 /// One size, type and reduction of one of the three.
 template <class T>
@@ -55,7 +55,7 @@ class measurement {
     measured.type = name_of(type);
     measured.redop = name_of(op_);
     measured.in_place = output_ == place_in_input();
-    if (what_ == kind::all_reduce) name_plan(with_, input_, output_, count_, type, op_, measured);
+    name_plan(with_, what_, count_, type, measured);
 
     std::size_t wrong = 0;
     measured.latency_us = with_.time_alone(

@@ -143,5 +143,7 @@ void measure_signal(const session& with);
 void measure_atomic(const session& with);
 void measure_barrier(const session& with);
 void measure_rate(const session& with);
+/// Finds the sizes from which collectives go other ways here, and writes them to chosen.profile.
+void tune(const session& with);
 
 }  // namespace perf

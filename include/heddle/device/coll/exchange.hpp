@@ -4,8 +4,9 @@
 
 #include <heddle/device/coll/mailbox_channel.hpp>
 
+// clang-format off
 /// Exchange: every PE sends a piece of memory to some PEs and receives one from some. All
-/// collectives that combine nothing are exchanges, and so are sends and receives:
+/// collectives that combine nothing are exchanges:
 ///
 ///                    sends                          receives
 ///     broadcast      the root: all to everybody     everybody: all from the root
@@ -19,11 +20,12 @@
 ///     words    LL words into the receiver's mailbox: one crossing of the memory
 ///     slots    a slot of the mailbox at a time, then its flag: one hop, two copies
 ///     direct   the two tell each other where the piece is and where it goes, and one of them
-///     copies
-///              it there: two hops, one copy. What is in the heap on neither side goes by slots.
+///              copies it there: two hops, one copy. What is in the heap on neither side goes by
+///              slots.
 ///
 /// Words and slots go in steps, in each of which a pair moves one slot in either direction:
 /// mailbox.hpp says what that gives for nothing.
+// clang-format on
 namespace heddle {
 
 /// What goes to PE i: `bytes` from i * stride on.
@@ -57,13 +59,13 @@ struct exchange_args {
   byte* output = nullptr;
   int to = nobody;  ///< a PE, or nobody, or everybody
   int from = nobody;
-  size_t words_up_to = 0;          ///< bytes of a piece
-  size_t slots_up_to = 0;          ///< as well; more is direct
-  size_t network_slots_up_to = 0;  ///< the same between PEs that memory does not join
-  bool pull = true;                ///< who copies where either could: the receiver
-  detail::stores stores = detail::stores::cached;  ///< of what is copied directly, on the host
-  Pieces sends{};                                  ///< of `input`; a piece of no bytes is not sent
-  Pieces receives{};                               ///< of `output`
+  size_t words_up_to = 0;              ///< bytes of a piece
+  size_t slots_up_to = 0;              ///< as well; more is direct
+  size_t network_slots_up_to = 0;      ///< the same between PEs that memory does not join
+  bool pull = true;                    ///< who copies where either could: the receiver
+  size_t streaming_from = ~size_t{0};  ///< bytes that are copied round the caches, on the host
+  Pieces sends{};                      ///< of `input`; a piece of no bytes is not sent
+  Pieces receives{};                   ///< of `output`
 };
 
 namespace detail {
@@ -151,6 +153,9 @@ class exchange_channel : mailbox_channel<B> {
     return this->part_of(by, args_.receives.offset_of(pe), bytes);
   }
 
+  HEDDLE_FN stores stores_for(size_t bytes) const {
+    return bytes >= args_.streaming_from ? stores::streaming : stores::cached;
+  }
   /// By all threads, without a sync.
   HEDDLE_FN void copy_own() const {
     const int me = team_.my_pe();
@@ -158,7 +163,8 @@ class exchange_channel : mailbox_channel<B> {
         this->part_of(way::none, 0, bytes_to(me) < bytes_from(me) ? bytes_to(me) : bytes_from(me));
     const byte* source = args_.input + args_.sends.offset_of(me) + own.offset;
     byte* target = args_.output + args_.receives.offset_of(me) + own.offset;
-    if (own.bytes > 0 && source != target) copy(block_, target, source, own.bytes, args_.stores);
+    if (own.bytes > 0 && source != target)
+      copy(block_, target, source, own.bytes, stores_for(own.bytes));
   }
 
   // ---- few bytes, most calls: the same way to all, in one step ----
@@ -259,6 +265,7 @@ class exchange_channel : mailbox_channel<B> {
       const piece out = sent(after(i));
       if (step < out.steps() && out.by == way::slots)
         this->fill_slot(after(i), out, step, args_.input + out.offset_in(step));
+      if (step == out.steps()) this->settle_with(after(i));
     }
     if (step == 0) copy_own();
 
@@ -319,12 +326,12 @@ class exchange_channel : mailbox_channel<B> {
         const byte* there =
             team_.ptr(team_.heap(), pe) + load(&from(pe).place[mailbox::both].source, relaxed);
         copy(block_, args_.output + in.offset, there + (in.offset - args_.receives.offset_of(pe)),
-             in.bytes, args_.stores);
+             in.bytes, stores_for(in.bytes));
       }
       const piece out = sent(pe);
       if (out.by == way::by_sender && !team_.is_remote(pe))
         copy(block_, team_.ptr(target_of(pe, out), pe), args_.input + out.offset, out.bytes,
-             args_.stores);
+             stores_for(out.bytes));
     }
     block_.sync();
     for (int i = 1 + block_.rank(); i < team_.n_pes(); i += block_.size())

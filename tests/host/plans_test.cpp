@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <heddle/heddle.hpp>
+#include <heddle/run_as_threads.hpp>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/outcomes.hpp"
+
+// What a program is told of plans, and what it may choose itself.
+
+using heddle::run_as_threads;
+using heddle::runtime;
+using heddle::testing::check_error;
+using heddle::testing::environment_variable;
+using heddle::testing::of;
+
+namespace {
+
+constexpr auto invalid = HEDDLE_ERROR_INVALID_ARGUMENT;
+constexpr auto f32 = HEDDLE_FLOAT32;
+
+/// Takes a ring for AllReduce, whatever it is asked for, and slots for what combines nothing.
+struct asked {
+  std::multiset<std::pair<int, std::size_t>> calls;
+  heddle_choice_t answer{HEDDLE_ALGORITHM_AUTO, HEDDLE_PROTOCOL_AUTO, 0, 0};
+};
+void choose(void* user, heddle_collective_t what, std::size_t bytes, int n_pes,
+            heddle_choice_t* choice) {
+  auto& self = *static_cast<asked*>(user);
+  self.calls.insert({what, bytes});
+  if (n_pes == 2) *choice = self.answer;
+}
+
+bool begins(const std::string& text, const std::string& with) { return text.rfind(with, 0) == 0; }
+
+}  // namespace
+
+TEST_CASE("every collective tells its plan") {
+  run_as_threads(2, [](runtime& self) {
+    const auto world = self.world();
+    CHECK(begins(world.plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 2, f32), "one_shot ll, 1 channel"));
+    CHECK(begins(world.plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 1 << 20, f32), "two_shot simple"));
+    // Both PEs' pieces count.
+    CHECK(begins(world.plan(HEDDLE_COLLECTIVE_REDUCE_SCATTER, 8, f32), "one_shot simple"));
+    CHECK(begins(world.plan(HEDDLE_COLLECTIVE_REDUCE, 0, f32), "one_shot"));
+    for (const auto what :
+         {HEDDLE_COLLECTIVE_BROADCAST, HEDDLE_COLLECTIVE_ALL_GATHER, HEDDLE_COLLECTIVE_ALL_TO_ALL,
+          HEDDLE_COLLECTIVE_GATHER, HEDDLE_COLLECTIVE_SCATTER, HEDDLE_COLLECTIVE_TRANSFER})
+      CHECK(world.plan(what, 100, f32).find("then directly by the") != std::string::npos);
+    char text[16];
+    check_error(of(heddle_plan(world.handle(), static_cast<heddle_collective_t>(99), 1, f32, text,
+                               sizeof text)),
+                invalid, {"99 is not a heddle_collective_t"});
+    check_error(of(heddle_plan(world.handle(), HEDDLE_COLLECTIVE_REDUCE, 1,
+                               static_cast<heddle_type_t>(-3), text, sizeof text)),
+                invalid, {"-3 is not a heddle_type_t"});
+    check_error(of(heddle_plan(world.handle(), HEDDLE_COLLECTIVE_REDUCE, 1, f32, nullptr, 0)),
+                invalid, {"text is NULL"});
+    check_error(of(heddle_plan(nullptr, HEDDLE_COLLECTIVE_REDUCE, 1, f32, text, sizeof text)),
+                invalid, {"team is NULL"});
+  });
+}
+
+TEST_CASE("a chooser is asked once for each collective and power of two, and obeyed") {
+  run_as_threads(2, [](runtime& self) {
+    const auto world = self.world();
+    asked mine;
+    mine.answer.algorithm = HEDDLE_ALGORITHM_RING;
+    world.set_chooser(choose, &mine);
+    std::vector<float> input(1000, static_cast<float>(self.my_pe() + 1));
+    std::vector<float> output(1000);
+    for (const std::size_t n : {1000, 999, 600, 3, 1000}) {
+      world.all_reduce(input.data(), output.data(), n, heddle::op::sum);
+      CHECK(output == std::vector<float>(1000, 3.0f));
+    }
+    world.broadcast(input.data(), input.data(), 1000, 1);
+    CHECK(input == std::vector<float>(1000, 2.0f));
+    CHECK(mine.calls ==
+          std::multiset<std::pair<int, std::size_t>>{{HEDDLE_COLLECTIVE_ALL_REDUCE, 16},
+                                                     {HEDDLE_COLLECTIVE_ALL_REDUCE, 4096},
+                                                     {HEDDLE_COLLECTIVE_BROADCAST, 4096}});
+    CHECK(begins(world.plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 4, f32), "ring ll"));
+    mine.answer = {HEDDLE_ALGORITHM_TREE, HEDDLE_PROTOCOL_SIMPLE, 2, 1};
+    world.set_chooser(choose, &mine);
+    CHECK(begins(world.plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 4, f32), "tree simple, 2 channels of 1"));
+    world.all_reduce(input.data(), output.data(), 1000, heddle::op::sum);
+    CHECK(output == std::vector<float>(1000, 4.0f));
+    world.set_chooser(nullptr);
+    CHECK(begins(world.plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 4, f32), "one_shot ll"));
+  });
+}
+
+TEST_CASE("what a chooser cannot choose") {
+  run_as_threads(2, [](runtime& self) {
+    const auto world = self.world();
+    asked mine;
+    world.set_chooser(choose, &mine);
+    float data[4] = {};
+    const auto reduce = [&](heddle_choice_t answer) {
+      mine.answer = answer;
+      return of(heddle_all_reduce(world.handle(), data, data, 4, f32, HEDDLE_SUM, nullptr));
+    };
+    const auto any = HEDDLE_PROTOCOL_AUTO;
+    check_error(reduce({static_cast<heddle_algorithm_t>(7), any, 0, 0}), invalid,
+                {"chooser gave 7 as algorithm"});
+    check_error(reduce({HEDDLE_ALGORITHM_AUTO, static_cast<heddle_protocol_t>(-2), 0, 0}), invalid,
+                {"chooser gave -2 as protocol"});
+    check_error(reduce({HEDDLE_ALGORITHM_AUTO, any, -1, 0}), invalid,
+                {"chooser gave -1 as channels"});
+    check_error(reduce({HEDDLE_ALGORITHM_TWO_SHOT, HEDDLE_PROTOCOL_LL, 0, 0}), invalid,
+                {"two_shot", "ll", "simple alone"});
+    mine.answer = {};
+    world.set_chooser(nullptr);
+    world.all_reduce(data, data, 4, heddle::op::sum);  // nothing was sent before
+  });
+}
+
+TEST_CASE("a team's channels may be limited") {
+  environment_variable channels("HEDDLE_CHANNELS", "6");
+  run_as_threads(2, [](runtime& self) {
+    const auto world = self.world();
+    const auto has = [&](const char* what) {
+      return world.plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 1 << 16, f32).find(what) !=
+                 std::string::npos &&
+             world.plan(HEDDLE_COLLECTIVE_ALL_GATHER, 1 << 16, f32).find(what) != std::string::npos;
+    };
+    CHECK(has("6 channels"));
+    world.set_max_channels(2);
+    CHECK(has("2 channels"));
+    std::vector<float> input(5000, 1.0f);
+    std::vector<float> output(10'000);
+    world.all_gather(input.data(), output.data(), 5000);
+    CHECK(output == std::vector<float>(10'000, 1.0f));
+    world.set_max_channels(0);
+    CHECK(has("6 channels"));
+    check_error(of(heddle_team_set_max_channels(world.handle(), -1)), invalid, {"-1 channels"});
+  });
+}
