@@ -141,6 +141,9 @@ void reduction_calls::run(const call& call, const void* input, void* output, std
   if (call.kind == reduce_kind::reduce) set_root(args_.topology, team_.my_pe(), n_pes, call.root);
   set_reduction(args_, type, op, n_pes);
   set_plan(args_, kernel.plan);
+  // In place, what is written has just been read, and is in a cache.
+  const auto* in = static_cast<const byte*>(args_.input);
+  if (args_.output >= in && args_.output < in + input_bytes) args_.stores = detail::stores::cached;
   team_.launch_collective({kernel.plan.channels, kernel.plan.threads}, kernel.kernel, &args_,
                           sizeof args_, stream);
 }
