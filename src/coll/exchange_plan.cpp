@@ -41,7 +41,7 @@ exchange_plan choose_exchange(collective what, const plan_question& question) {
     throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
                 "{} is for teams of at most {} PEs yet; this one has {}", name_of(what),
                 channel_scratch::max_direct_pes, question.n_pes);
-  const tuning& up_to = question.tuned ? *question.tuned : built_in_tuning(question.on_cuda);
+  const tuning& up_to = limits_of(question);
   exchange_plan plan{.words_up_to = up_to.words,
                      .slots_up_to = is_rooted(what) ? up_to.rooted_slots : up_to.slots,
                      .network_slots_up_to = up_to.network_slots,

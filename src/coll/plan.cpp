@@ -20,10 +20,6 @@ constexpr std::array<std::string_view, 7> algorithm_names = {
     "one_shot", "two_shot", "ring", "tree", "multicast", "hierarchical", "direct"};
 constexpr std::array<std::string_view, 3> protocol_names = {"simple", "ll", "ll128"};
 
-const tuning& limits_of(const plan_question& question) {
-  return question.tuned ? *question.tuned : built_in_tuning(question.on_cuda);
-}
-
 bool direct(const plan_question& question) {
   return question.n_pes <= channel_scratch::max_direct_pes;
 }
@@ -93,6 +89,10 @@ std::optional<int> index_of(const Names& names, std::string_view variable, std::
 }
 
 }  // namespace
+
+const tuning& limits_of(const plan_question& question) {
+  return question.tuned ? *question.tuned : built_in_tuning(question.on_cuda);
+}
 
 void apply(plan_question& question, const heddle_choice_t& choice) {
   const auto require = [](bool is_right, const char* field, int value) {

@@ -86,6 +86,8 @@ struct plan_question {
   int forced_threads = 0;
 };
 
+/// The limits that it is answered by.
+const tuning& limits_of(const plan_question& question);
 /// Forces what a chooser has chosen. Throws HEDDLE_ERROR_INVALID_ARGUMENT for what it cannot.
 void apply(plan_question& question, const heddle_choice_t& choice);
 

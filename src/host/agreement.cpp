@@ -13,7 +13,6 @@
 #include <heddle/device/team.hpp>
 #include <nlohmann/json.hpp>
 
-#include "coll/tuning.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle {
@@ -23,15 +22,13 @@ namespace {
 using nlohmann::ordered_json;
 
 /// What of a profile counts, wherever a PE has it from.
-ordered_json limits_of(const environment& settings) {
-  ordered_json limits;
-  for (const auto& [name, bytes] :
-       entries(read_tuning_file(settings.tuning, built_in_tuning(settings.device != "host"))))
-    limits[std::string(name)] = bytes;
-  return limits;
+ordered_json told(const tuning& limits) {
+  ordered_json all;
+  for (const auto& [name, bytes] : entries(limits)) all[std::string(name)] = bytes;
+  return all;
 }
 
-ordered_json what_must_agree(const environment& settings) {
+ordered_json what_must_agree(const environment& settings, const tuning& limits) {
   return {{"library", fmt::format("{}.{}.{}, layout {}", HEDDLE_VERSION_MAJOR, HEDDLE_VERSION_MINOR,
                                   HEDDLE_VERSION_PATCH, team_ref::layout)},
           {"HEDDLE_DEVICE", settings.device == "host" ? "host" : "cuda"},
@@ -45,7 +42,7 @@ ordered_json what_must_agree(const environment& settings) {
           {"HEDDLE_PROTO", settings.proto},
           {"HEDDLE_CHANNELS", settings.channels},
           {"HEDDLE_CHECK", settings.check ? 1 : 0},
-          {"HEDDLE_TUNING", limits_of(settings)}};
+          {"HEDDLE_TUNING", told(limits)}};
 }
 
 /// As much as the machine has, as far as the addresses of a process reach for all its PEs.
@@ -97,10 +94,11 @@ constexpr int spin_crowded = 0;
 
 }  // namespace
 
-void agree_on_settings(bootstrap& bootstrap, environment& settings, deadline until) {
+void agree_on_settings(bootstrap& bootstrap, environment& settings, const tuning& limits,
+                       deadline until) {
   constexpr const char *asked_heap = "heap asked for", *automatic_heap = "automatic heap",
                        *processors = "processors";
-  auto mine = what_must_agree(settings);
+  auto mine = what_must_agree(settings, limits);
   mine[asked_heap] = settings.heap_size;
   mine[automatic_heap] = automatic_heap_size(bootstrap, settings);
   mine[processors] = text_of(my_processors());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bootstrap/bootstrap.hpp"
+#include "coll/tuning.hpp"
 #include "support/environment.hpp"
 
 namespace heddle {
@@ -13,6 +14,7 @@ namespace heddle {
 /// differ: all reserve the largest that is asked for, or, if none is, what the smallest machine
 /// can. Fills in how long to spin, by the processors on which the PEs of this host may run.
 /// Collective.
-void agree_on_settings(bootstrap& bootstrap, environment& settings, deadline until);
+void agree_on_settings(bootstrap& bootstrap, environment& settings, const tuning& limits,
+                       deadline until);
 
 }  // namespace heddle

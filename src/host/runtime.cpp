@@ -46,7 +46,10 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
                                std::unique_ptr<heddle::bootstrap> bootstrap)
     : environment_(std::move(environment)), bootstrap_(std::move(bootstrap)) {
   heddle::log::set_pe(my_pe());
-  heddle::agree_on_settings(*bootstrap_, environment_, heddle::init_deadline(environment_));
+  tuning_ = heddle::read_tuning_file(environment_.tuning,
+                                     heddle::built_in_tuning(environment_.device != "host"));
+  heddle::agree_on_settings(*bootstrap_, environment_, tuning_,
+                            heddle::init_deadline(environment_));
   const auto until = heddle::init_deadline(environment_);
   device_ = heddle::pe_device::choose(environment_, *bootstrap_, until);
   preload_kernels();
@@ -64,8 +67,6 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
   join_network(internal_bytes);
   const auto neighbours = pes_of_my_host(*bootstrap_);
   cache_bytes_ = heddle::last_cache_bytes();
-  tuning_ =
-      heddle::read_tuning_file(environment_.tuning, heddle::built_in_tuning(!device_->is_host()));
   team_places_->take(world_place);
   team_places_->take(node_place);
   world_ = add_team(std::make_unique<heddle_team>(*this, heddle_team::kind::world, "world",
