@@ -6,6 +6,7 @@
 //   fabric_write        each 1 MiB write, with 16 under way
 //   fabric_rate         each 8-byte write, with 64 under way
 // Every write has its completion taken.
+#include <CLI/CLI.hpp>
 #include <cstring>
 
 #include "../program.hpp"

@@ -11,6 +11,7 @@
 //   network_idle          microseconds of processor time in a second in which the PEs sleep
 #include <sys/resource.h>
 
+#include <CLI/CLI.hpp>
 #include <heddle/device/launch.hpp>
 #include <thread>
 
