@@ -526,3 +526,21 @@ HEDDLE_API void heddle_string_free(char* text);
 #endif
 
 #endif
+typedef enum heddle_topology_form HEDDLE_ENUM {
+  HEDDLE_TOPOLOGY_TEXT = 0,  ///< for people: a tree, the paths between devices, ring and rails
+  HEDDLE_TOPOLOGY_JSON = 1,  ///< an object; docs/tools.md names its fields
+  HEDDLE_TOPOLOGY_SVG = 2    ///< a picture
+} heddle_topology_form_t;
+
+/// The topology of a machine: packages, NUMA nodes, PCIe switches, GPUs, NVLinks and NICs, how they
+/// reach each other, and the ring order and the NICs that heddle would take. It is read now, which
+/// takes tens of milliseconds (hwloc, NVML); init reads none of it. What cannot be read is named in
+/// the text, and is no error.
+///
+/// `runtime`: this host, with the PEs that run on it; collective, each PE gets its host's. NULL:
+/// this host alone. `file`, with `runtime` NULL: the machine of that XML file, as hwloc's lstopo
+/// writes it; HEDDLE_ERROR_INVALID_ARGUMENT if it is none, HEDDLE_ERROR_NOT_SUPPORTED if heddle was
+/// built without hwloc. `text` is freed by heddle_string_free.
+HEDDLE_API heddle_status_t heddle_topology(heddle_runtime_t runtime, const char* file,
+                                           heddle_topology_form_t form, char** text);
+

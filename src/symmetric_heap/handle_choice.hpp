@@ -8,7 +8,7 @@
 
 #include "bootstrap/bootstrap.hpp"
 #include "device/cuda/gpu.hpp"
-#include "device/cuda/nvml.hpp"
+#include "device/cuda/nvlink_domain.hpp"
 #include "symmetric_heap/descriptor_exchange.hpp"
 
 namespace heddle {

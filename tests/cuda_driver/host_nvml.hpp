@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "device/cuda/nvml.hpp"
+#include "support/nvml.hpp"
 
 /// A management library that knows what a test tells it, of all devices of this process alike.
 namespace heddle::gpu::host_nvml {

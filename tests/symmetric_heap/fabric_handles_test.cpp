@@ -74,7 +74,7 @@ int failed_on_two_hosts(const gpu::driver& driver, const handle_options& options
                         const std::function<host_nvml::answers(int rank)>& nvml,
                         const device_body& run) {
   return failed_processes(4, [&](bootstrap& real) {
-    gpu::use_nvml(&host_nvml::start(nvml(real.rank())));
+    use_nvml(&host_nvml::start(nvml(real.rank())));
     on_two_hosts self(real);
     {
       device_heap mine(self, driver, 0, options);
@@ -83,7 +83,7 @@ int failed_on_two_hosts(const gpu::driver& driver, const handle_options& options
     }
     expect(host_nvml::sessions() == 0, "NVML is shut down");
     expect(host_driver::in_use() == host_driver::usage{}, "something is left");
-    gpu::use_nvml(nullptr);
+    use_nvml(nullptr);
   });
 }
 

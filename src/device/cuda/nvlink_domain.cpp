@@ -1,51 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
-#include "device/cuda/nvml.hpp"
+#include "device/cuda/nvlink_domain.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
+
+#include "support/nvml.hpp"
 
 namespace heddle::gpu {
 namespace {
-
-struct found_nvml {
-  nvml table;
-  std::string why_not;
-
-  found_nvml() {
-    // Never closed: what it started may still run.
-    void* library = ::dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-      why_not = "NVIDIA's management library (libnvidia-ml.so.1) is not found";
-      return;
-    }
-    find(library, table.init, "nvmlInit_v2");
-    find(library, table.shutdown, "nvmlShutdown");
-    find(library, table.error_string, "nvmlErrorString");
-    find(library, table.device_get_handle_by_uuid, "nvmlDeviceGetHandleByUUID");
-    find(library, table.device_get_gpu_fabric_info, "nvmlDeviceGetGpuFabricInfoV");
-  }
-
- private:
-  template <class Function>
-  void find(void* library, Function& function, const char* name) {
-    function = reinterpret_cast<Function>(::dlsym(library, name));
-    if (!function && why_not.empty())
-      why_not = fmt::format("NVIDIA's management library has no {}", name);
-  }
-};
-
-std::atomic<const nvml*> nvml_of_tests{nullptr};
-
-const nvml* find_nvml(std::string& why_not) {
-  if (const nvml* instead = nvml_of_tests) return instead;
-  static const found_nvml found;
-  why_not = found.why_not;
-  return why_not.empty() ? &found.table : nullptr;
-}
 
 /// As the library writes it: GPU-00112233-4455-6677-8899-aabbccddeeff.
 std::string text_of(const device_uuid& uuid) {
@@ -57,35 +21,21 @@ std::string text_of(const device_uuid& uuid) {
   return text;
 }
 
-/// The library, started for as long as this lives.
-class session {
- public:
-  explicit session(const nvml& library) : library_(library), result_(library.init()) {}
-  ~session() {
-    if (result_ == 0) library_.shutdown();
-  }
-  session(const session&) = delete;
-  session& operator=(const session&) = delete;
-  [[nodiscard]] int result() const { return result_; }
-
- private:
-  const nvml& library_;
-  const int result_;
-};
-
 }  // namespace
-
-void use_nvml(const nvml* instead) { nvml_of_tests = instead; }
 
 std::optional<nvlink_domain> find_nvlink_domain(const device_uuid& uuid, std::string& why_not) {
   why_not.clear();
   const nvml* library = find_nvml(why_not);
   if (!library) return {};
+  if (!library->device_get_handle_by_uuid || !library->device_get_gpu_fabric_info) {
+    why_not = "NVIDIA's management library has no nvmlDeviceGetGpuFabricInfoV: it is too old";
+    return {};
+  }
   const auto failed = [&](int result, const char* asked) {
     if (result != 0) why_not = fmt::format("{} (NVML): {}", asked, library->error_string(result));
     return result != 0;
   };
-  const session started(*library);
+  const nvml_session started(*library);
   if (failed(started.result(), "starting NVIDIA's management library")) return {};
   nvml::device device = nullptr;
   if (failed(library->device_get_handle_by_uuid(text_of(uuid).c_str(), &device),
