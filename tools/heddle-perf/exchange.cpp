@@ -89,6 +89,7 @@ class measurement {
     measured.bytes = shares ? piece_ : piece_ * static_cast<std::size_t>(n_pes_);
     measured.count = shares ? count_ : count_ * static_cast<std::size_t>(n_pes_);
     measured.type = name_of(type_);
+    if (what_ != pattern::all_gather && what_ != pattern::all_to_all) measured.root = root_;
     measured.in_place = in_place;
     std::size_t wrong = 0;
     measured.latency_us = with_.time_alone(

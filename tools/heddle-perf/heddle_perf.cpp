@@ -4,14 +4,16 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <string_view>
 
+#include "report/command.hpp"
 #include "session.hpp"
 
 namespace {
 
 /// True if nothing was wrong.
 bool measure(const perf::options& chosen, const heddle::runtime& runtime) {
-  perf::report out(chosen, runtime);
+  perf::results out(chosen, runtime);
   const perf::session with(chosen, runtime, out);
   if (chosen.operation == "tune") {
     perf::tune(with);
@@ -32,6 +34,8 @@ bool measure(const perf::options& chosen, const heddle::runtime& runtime) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && argv[1] == std::string_view("report"))
+    return perf::report::run_command(argc - 1, argv + 1);
   perf::options chosen;
   int status = 0;
   if (!perf::parse_options(argc, argv, chosen, status)) return status;

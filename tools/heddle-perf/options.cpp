@@ -120,6 +120,10 @@ bool parse_options(int argc, char** argv, options& into, int& status) {
   app.add_option("--profile", into.profile, "that tune writes, for HEDDLE_TUNING")
       ->capture_default_str();
   app.add_option("--json", into.json_file, "write the results to this file as well");
+  app.add_option("--csv", into.csv_file, "write the table to this file as well");
+  app.footer(
+      "heddle-perf report FILE... -o report.html makes a page with curves of what --json and "
+      "bench/run.py wrote; see heddle-perf report --help.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {
@@ -132,6 +136,11 @@ bool parse_options(int argc, char** argv, options& into, int& status) {
   if (into.min_bytes > into.max_bytes) {
     fmt::print(stderr, "heddle-perf: the smallest size {} (-b) is above the largest {} (-e)\n",
                into.min_bytes, into.max_bytes);
+    status = 2;
+    return false;
+  }
+  if (!into.json_file.empty() && into.json_file == into.csv_file) {
+    fmt::print(stderr, "heddle-perf: --json and --csv both name {}\n", into.json_file);
     status = 2;
     return false;
   }

@@ -31,6 +31,7 @@ struct options {
   std::string provider;   ///< HEDDLE_FABRIC_PROVIDER, likewise
   bool no_p2p = false;    ///< HEDDLE_P2P_DISABLE
   std::string json_file;
+  std::string csv_file;
   std::string profile = "heddle-tuning.json";  ///< that tune writes
   std::string command;                         ///< as it was given, for the JSON
 

@@ -54,6 +54,7 @@ class measurement {
     measured.bytes = measured.count * sizeof(T);
     measured.type = name_of(type);
     measured.redop = name_of(op_);
+    if (what_ == kind::reduce) measured.root = root_;
     measured.in_place = output_ == place_in_input();
     name_plan(with_, what_, count_, type, measured);
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "options.hpp"
-#include "report.hpp"
+#include "results.hpp"
 
 namespace perf {
 
@@ -28,13 +28,13 @@ inline double median(std::vector<double> samples) {
 /// host has made or looks at is copied on the queue, unless the host has the memory itself.
 class session {
  public:
-  session(const options& given, const heddle::runtime& of, report& to)
+  session(const options& given, const heddle::runtime& of, results& to)
       : chosen(given), runtime(of), world(of.world()), out(to) {}
 
   const options& chosen;
   const heddle::runtime& runtime;
   const heddle::team world;
-  report& out;
+  results& out;
   const bool on_host = runtime.device() == "host";
   /// Of all calls: the host device's default stream runs them in this thread, a GPU's other
   /// streams take them without waiting.

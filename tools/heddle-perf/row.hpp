@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <heddle/runtime.hpp>
+#include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
-
-#include "options.hpp"
 
 namespace perf {
 
@@ -18,6 +15,7 @@ struct row {
   std::size_t count = 0;
   std::string type;
   std::string redop = "none";
+  int root = -1;  ///< -1: the operation has none
   bool in_place = false;
   std::string algo = "none";
   std::string proto = "none";
@@ -28,29 +26,6 @@ struct row {
   int queues = 0;                    ///< of rate
   double rate = 0;                   ///< of rate: million operations a second, of all queues
   std::optional<std::size_t> wrong;  ///< elements, over all PEs; empty if not checked
-};
-
-/// Prints the table (on PE 0) and keeps the rows for the JSON.
-class report {
- public:
-  report(const options& chosen, const heddle::runtime& runtime);
-
-  void start();
-  /// A line of the table: out of place, and in place where the operation has it.
-  void add(const std::vector<row>& line);
-  /// On a terminal: what is being measured, to be overwritten by the next line.
-  void progress(const std::string& what) const;
-  /// The closing lines, and the JSON file. False if any element was wrong.
-  bool finish();
-
- private:
-  void write_json() const;
-
-  const options& chosen_;
-  const bool speaks_;
-  const int n_pes_;
-  const std::string device_;
-  std::vector<row> rows_;
 };
 
 }  // namespace perf

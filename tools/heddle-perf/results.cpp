@@ -1,16 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-#include "report.hpp"
+#include "results.hpp"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <ctime>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
+
+#include "csv.hpp"
+#include "whole_file.hpp"
 
 namespace perf {
 
@@ -28,17 +29,16 @@ std::string host_name() {
 
 }  // namespace
 
-report::report(const options& chosen, const heddle::runtime& runtime)
+results::results(const options& chosen, const heddle::runtime& runtime)
     : chosen_(chosen),
       speaks_(runtime.my_pe() == 0),
       n_pes_(runtime.n_pes()),
       device_(runtime.device()) {}
 
-void report::start() {
+void results::start() {
   if (!speaks_) return;
-  // Before an hour of measuring, not after.
-  if (!chosen_.json_file.empty() && !std::ofstream(chosen_.json_file, std::ios::app))
-    throw std::runtime_error("cannot write " + chosen_.json_file);
+  if (!chosen_.json_file.empty()) check_writable(chosen_.json_file);
+  if (!chosen_.csv_file.empty()) check_writable(chosen_.csv_file);
   fmt::print("# heddle-perf {}, {} PEs, {} buffers, device of PE 0: {}\n", chosen_.operation,
              n_pes_, chosen_.private_buffers ? "private" : "symmetric", device_);
   fmt::print(
@@ -65,12 +65,12 @@ void report::start() {
              both ? " " + units : "", more("", "(M/s)"));
 }
 
-void report::progress(const std::string& what) const {
+void results::progress(const std::string& what) const {
   if (speaks_ && ::isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[Kmeasuring {} ...\r", what);
 }
 
-void report::add(const std::vector<row>& line) {
-  rows_.insert(rows_.end(), line.begin(), line.end());
+void results::add(const std::vector<row>& line) {
+  lines_.push_back(line);
   if (!speaks_) return;
   if (::isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K");
   const auto& first = line.front();
@@ -83,28 +83,32 @@ void report::add(const std::vector<row>& line) {
   std::fflush(stdout);
 }
 
-bool report::finish() {
+bool results::finish() {
   std::size_t wrong = 0;
+  std::size_t rows = 0;
   double bandwidth = 0;
   bool checked = false;
-  for (const auto& measured : rows_) {
-    wrong += measured.wrong.value_or(0);
-    checked |= measured.wrong.has_value();
-    bandwidth += measured.busbw;
-  }
+  for (const auto& line : lines_)
+    for (const auto& measured : line) {
+      wrong += measured.wrong.value_or(0);
+      checked |= measured.wrong.has_value();
+      bandwidth += measured.busbw;
+      ++rows;
+    }
   if (speaks_) {
     fmt::print("# Out of bounds values : {} {}\n", wrong,
                wrong     ? "FAILED"
                : checked ? "OK"
                          : "(not checked)");
     fmt::print("# Avg bus bandwidth    : {:.4f}\n",
-               rows_.empty() ? 0.0 : bandwidth / static_cast<double>(rows_.size()));
+               rows == 0 ? 0.0 : bandwidth / static_cast<double>(rows));
     if (!chosen_.json_file.empty()) write_json();
+    if (!chosen_.csv_file.empty()) write_csv();
   }
   return wrong == 0;
 }
 
-void report::write_json() const {
+void results::write_json() const {
   int major = 0;
   int minor = 0;
   int patch = 0;
@@ -117,29 +121,34 @@ void report::write_json() const {
       {"date", fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr)))},
       {"command", chosen_.command},
       {"rows", nlohmann::ordered_json::array()}};
-  for (const auto& measured : rows_) {
-    auto& written = all["rows"].emplace_back(nlohmann::ordered_json{
-        {"collective", measured.collective},
-        {"bytes", measured.bytes},
-        {"count", measured.count},
-        {"type", measured.type},
-        {"redop", measured.redop},
-        {"in_place", measured.in_place},
-        {"algo", measured.algo},
-        {"proto", measured.proto},
-        {"time_us", measured.time_us},
-        {"latency_us", measured.latency_us},
-        {"algbw", measured.algbw},
-        {"busbw", measured.busbw},
-        {"wrong", measured.wrong ? nlohmann::ordered_json(*measured.wrong) : nullptr}});
-    if (measured.queues > 0) {
-      written["queues"] = measured.queues;
-      written["rate"] = measured.rate;
+  for (const auto& line : lines_)
+    for (const auto& measured : line) {
+      auto& written = all["rows"].emplace_back(nlohmann::ordered_json{
+          {"collective", measured.collective},
+          {"bytes", measured.bytes},
+          {"count", measured.count},
+          {"type", measured.type},
+          {"redop", measured.redop},
+          {"in_place", measured.in_place},
+          {"algo", measured.algo},
+          {"proto", measured.proto},
+          {"time_us", measured.time_us},
+          {"latency_us", measured.latency_us},
+          {"algbw", measured.algbw},
+          {"busbw", measured.busbw},
+          {"wrong", measured.wrong ? nlohmann::ordered_json(*measured.wrong) : nullptr}});
+      if (measured.queues > 0) {
+        written["queues"] = measured.queues;
+        written["rate"] = measured.rate;
+      }
     }
-  }
-  std::ofstream file(chosen_.json_file);
-  file << all.dump(2) << '\n';
-  if (!file) throw std::runtime_error("cannot write " + chosen_.json_file);
+  write_whole(chosen_.json_file, all.dump(2) + '\n');
+}
+
+void results::write_csv() const {
+  std::string text = csv_header();
+  for (const auto& line : lines_) text += csv_line(line, n_pes_, device_);
+  write_whole(chosen_.csv_file, text);
 }
 
 }  // namespace perf

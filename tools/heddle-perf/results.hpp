@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/runtime.hpp>
+#include <string>
+#include <vector>
+
+#include "options.hpp"
+#include "row.hpp"
+
+namespace perf {
+
+/// Prints the table (on PE 0) and keeps its lines for the JSON and the CSV.
+class results {
+ public:
+  results(const options& chosen, const heddle::runtime& runtime);
+
+  void start();
+  /// A line of the table: out of place, and in place where the operation has it.
+  void add(const std::vector<row>& line);
+  /// On a terminal: what is being measured, to be overwritten by the next line.
+  void progress(const std::string& what) const;
+  /// The closing lines, and the files. False if any element was wrong.
+  bool finish();
+
+ private:
+  void write_json() const;
+  void write_csv() const;
+
+  const options& chosen_;
+  const bool speaks_;
+  const int n_pes_;
+  const std::string device_;
+  std::vector<std::vector<row>> lines_;
+};
+
+}  // namespace perf

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace perf {
+
+/// Puts `text` where `path` says, all of it or nothing: it is written beside and renamed, so that a
+/// file that was there stays until the new one is whole. What is no file, as a pipe, is written to.
+/// Throws std::runtime_error that names the path.
+void write_whole(const std::string& path, std::string_view text);
+
+/// Throws as write_whole would: before an hour of measuring, not after.
+void check_writable(const std::string& path);
+
+}  // namespace perf
