@@ -76,6 +76,14 @@ typedef enum heddle_op HEDDLE_ENUM {
   HEDDLE_MAX = 3,
   HEDDLE_AVG = 4
 } heddle_op_t;
+/* From here on those of heddle_op_create_scaled_sum. */
+#define HEDDLE_FIRST_CREATED_OP 16
+
+/// When a scalar is read.
+typedef enum heddle_scalar HEDDLE_ENUM {
+  HEDDLE_SCALAR_HOST = 0,   ///< before the call that is given it returns
+  HEDDLE_SCALAR_DEVICE = 1  ///< in memory of the device, by the kernel of each collective
+} heddle_scalar_t;
 
 typedef enum heddle_signal_op HEDDLE_ENUM {
   HEDDLE_SIGNAL_SET = 0,
@@ -343,6 +351,19 @@ HEDDLE_API heddle_status_t heddle_launch(heddle_runtime_t runtime, heddle_stream
                                          int block, const heddle_kernel_t* kernel,
                                          const void* arguments, size_t bytes);
 
+/// The same for a kernel that calls collectives of a team (<heddle/device/collectives.hpp>): it
+/// runs in the order of the team's other collectives, which all PEs call in the same order, and
+/// whatever their streams. On the default stream it is complete on return and returns its own
+/// error.
+HEDDLE_API heddle_status_t heddle_launch_collective(heddle_team_t team, heddle_stream_t stream,
+                                                    int grid, int block,
+                                                    const heddle_kernel_t* kernel,
+                                                    const void* arguments, size_t bytes);
+/// As many blocks and threads as are of use to a collective of so many bytes in such a kernel; the
+/// same on every PE.
+HEDDLE_API heddle_status_t heddle_launch_shape(heddle_team_t team, size_t bytes, int* grid,
+                                               int* block);
+
 /* ---- operations on a stream: enqueued, complete when the stream has run them ----------------
    Barriers and collectives of one team run in the order of their calls, whatever the streams; calls
    without a stream (heddle_barrier) are not in that order. */
@@ -387,10 +408,29 @@ HEDDLE_API heddle_status_t heddle_reduce_scatter(heddle_team_t team, const void*
 HEDDLE_API heddle_status_t heddle_reduce(heddle_team_t team, const void* input, void* output,
                                          size_t count, heddle_type_t type, heddle_op_t op, int root,
                                          heddle_stream_t stream);
+/// output[i] = op over all PEs of their input[displacements[my_pe] + i], i < counts[my_pe]: as
+/// heddle_reduce_scatter with a piece of its own size for each PE. `counts` (alike on all PEs) and
+/// `displacements` (each PE's own) have n_pes elements, in elements, and are read before the call
+/// returns. The pieces are combined one after another, PE by PE: for pieces of one size
+/// heddle_reduce_scatter is faster. In place: output is this PE's piece of input.
+HEDDLE_API heddle_status_t heddle_reduce_scatter_v(heddle_team_t team, const void* input,
+                                                   void* output, const size_t* counts,
+                                                   const size_t* displacements, heddle_type_t type,
+                                                   heddle_op_t op, heddle_stream_t stream);
+/// Makes an operation for this team's collectives that combine elements of `type`: their sum, times
+/// `factor`, which is the same on every PE. The complete sum is multiplied, once, before it is
+/// rounded; integers wrap. The factor is a float for floating-point types of up to 4 bytes, and an
+/// element of `type` for others. One of HEDDLE_SCALAR_DEVICE is read when a collective's kernel
+/// runs: work before it on the same stream may write it. PEs of a team make their operations in the
+/// same order.
+HEDDLE_API heddle_status_t heddle_op_create_scaled_sum(heddle_team_t team, heddle_type_t type,
+                                                       const void* factor, heddle_scalar_t where,
+                                                       heddle_op_t* op);
+/// Calls that were made with it are not disturbed; a team's end ends its operations.
+HEDDLE_API heddle_status_t heddle_op_destroy(heddle_team_t team, heddle_op_t op);
 /// PE root's input[0, count) becomes output[0, count) of every PE. `input` matters on the root
 /// alone, where it may be `output`. Buffers and order as for heddle_all_reduce: symmetric or
-/// registered ones are used in place, each PE's own choice. This and the collectives below are for
-/// teams of up to 64 PEs; of larger ones they are HEDDLE_ERROR_NOT_SUPPORTED.
+/// registered ones are used in place, each PE's own choice.
 HEDDLE_API heddle_status_t heddle_broadcast(heddle_team_t team, const void* input, void* output,
                                             size_t count, heddle_type_t type, int root,
                                             heddle_stream_t stream);
@@ -429,14 +469,17 @@ HEDDLE_API heddle_status_t heddle_all_to_all_v(heddle_team_t team, const void* i
                                                const size_t* output_counts,
                                                const size_t* output_displacements,
                                                heddle_type_t type, heddle_stream_t stream);
+/* heddle_all_to_all_v, heddle_send and heddle_recv are HEDDLE_ERROR_NOT_SUPPORTED in teams of more
+   than 64 PEs. */
 
-/// Sends count elements to `peer`, whose k-th receive from this PE on this team receives what its
-/// k-th send sends; sizes are the same (of count 0 nothing is sent, and nothing is to be received).
-/// Both buffers may be any memory that the device's kernels reach; what is symmetric or registered
-/// on one side at least is copied once. Ordered with the collectives of the team, and complete, as
-/// they are: a send may wait for its receive, so two PEs that send to each other group each send
-/// with the receive, and a send and its receive stand on the same side of every collective that
-/// both PEs call. With HEDDLE_CHECK=1 sizes that differ are HEDDLE_ERROR_MISMATCH on both.
+/// Sends count elements to `peer`, whose k-th receive from this PE on this
+/// team receives what its k-th send sends; sizes are the same (of count 0 nothing is sent, and
+/// nothing is to be received). Both buffers may be any memory that the device's kernels reach; what
+/// is symmetric or registered on one side at least is copied once. Ordered with the collectives of
+/// the team, and complete, as they are: a send may wait for its receive, so two PEs that send to
+/// each other group each send with the receive, and a send and its receive stand on the same side
+/// of every collective that both PEs call. With HEDDLE_CHECK=1 sizes that differ are
+/// HEDDLE_ERROR_MISMATCH on both.
 HEDDLE_API heddle_status_t heddle_send(heddle_team_t team, const void* buffer, size_t count,
                                        heddle_type_t type, int peer, heddle_stream_t stream);
 HEDDLE_API heddle_status_t heddle_recv(heddle_team_t team, void* buffer, size_t count,
@@ -521,11 +564,6 @@ HEDDLE_API heddle_status_t heddle_plan(heddle_team_t team, heddle_collective_t w
 HEDDLE_API heddle_status_t heddle_info_json(heddle_runtime_t runtime, char** json);
 HEDDLE_API void heddle_string_free(char* text);
 
-#ifdef __cplusplus
-}
-#endif
-
-#endif
 typedef enum heddle_topology_form HEDDLE_ENUM {
   HEDDLE_TOPOLOGY_TEXT = 0,  ///< for people: a tree, the paths between devices, ring and rails
   HEDDLE_TOPOLOGY_JSON = 1,  ///< an object; docs/tools.md names its fields
@@ -544,3 +582,8 @@ typedef enum heddle_topology_form HEDDLE_ENUM {
 HEDDLE_API heddle_status_t heddle_topology(heddle_runtime_t runtime, const char* file,
                                            heddle_topology_form_t form, char** text);
 
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -11,6 +11,7 @@
 #include <heddle/registration.hpp>
 #include <heddle/run_as_threads.hpp>
 #include <heddle/runtime.hpp>
+#include <heddle/scaled_sum.hpp>
 #include <heddle/stream.hpp>
 #include <heddle/symmetric_array.hpp>
 #include <heddle/team.hpp>

@@ -192,6 +192,17 @@ class team {
     detail::check(heddle_reduce_scatter(handle_, input, output, count, type_of<T>,
                                         static_cast<heddle_op_t>(op), where.handle));
   }
+  /// With a piece of its own size for each PE: as heddle_reduce_scatter_v.
+  template <element T>
+  void reduce_scatter_v(const T* input, T* output, const std::vector<std::size_t>& counts,
+                        const std::vector<std::size_t>& displacements, op op,
+                        on_stream where = {}) const {
+    require_list(counts);
+    require_list(displacements);
+    detail::check(heddle_reduce_scatter_v(handle_, input, output, counts.data(),
+                                          displacements.data(), type_of<T>,
+                                          static_cast<heddle_op_t>(op), where.handle));
+  }
   /// As all_reduce, on the root alone.
   template <element T>
   void reduce(const T* input, T* output, std::size_t count, op op, int root,

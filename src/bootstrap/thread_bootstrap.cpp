@@ -3,6 +3,7 @@
 
 #include "bootstrap/thread_bootstrap.hpp"
 
+#include <algorithm>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -39,6 +40,11 @@ struct thread_rendezvous::state {
   std::string host = host_identity();
 
   [[nodiscard]] int size() const { return static_cast<int>(members.size()); }
+  /// Under the mutex. Every rank is told soon after, if it has not been.
+  [[nodiscard]] bool has_lost() const {
+    return std::any_of(members.begin(), members.end(),
+                       [](const auto& member) { return member.state == membership::lost; });
+  }
 
   void lose(int rank, std::string_view reason) {
     std::vector<std::shared_ptr<loss_record>> records;
@@ -110,11 +116,15 @@ class thread_bootstrap final : public bootstrap {
     auto& rounds = job_->rounds;
     rounds.add(number, rank_, call, std::move(mine));
     if (rounds.result(number)) job_->changed.notify_all();
+    // A rank that is told of a loss may leave, which fails the round: the loss is the cause.
+    const auto counts = [&](const collective_rounds::outcome* result) {
+      return result && (result->status == HEDDLE_SUCCESS || !job_->has_lost());
+    };
     job_->changed.wait_until(lock, until.at(),
-                             [&] { return rounds.result(number) || losses_->first(); });
+                             [&] { return counts(rounds.result(number)) || losses_->first(); });
 
     collective_rounds::outcome mine_of_it;
-    if (auto* result = rounds.result(number))
+    if (auto* result = rounds.result(number); counts(result))
       mine_of_it = *result;
     else if (auto loss = losses_->first())
       mine_of_it = {HEDDLE_ERROR_PEER_LOST, describe_loss(call, number, *loss, size()), {}};

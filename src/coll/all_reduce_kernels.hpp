@@ -21,16 +21,19 @@ namespace heddle {
 struct typed_all_reduce_args : all_reduce_args {
   algorithm algo = algorithm::one_shot;
   protocol proto = protocol::simple;
-  /// Of those, what its reduction needs.
+  // Of those, what its reduction needs.
   int32_t divisor = 0;
-  uint64_t flipped = 0;
+  uint64_t operand = 0;             ///< the bits that an extremum flips, or a scaled sum's factor
+  const void* factor_at = nullptr;  ///< where the factor is instead, in memory of the device
 
-  template <class Op>
+  template <class T, class Op>
   HEDDLE_FN Op op() const {
     if constexpr (standard::is_same_v<Op, reduce_sum>) {
-      return {divisor};
+      using factor = typename accumulator<T>::type;
+      if (factor_at) return Op::scaled_by(*static_cast<const factor*>(factor_at));
+      return {divisor, operand};
     } else if constexpr (standard::is_same_v<Op, reduce_extremum>) {
-      return {flipped};
+      return {operand};
     } else {
       return {};
     }
@@ -41,6 +44,9 @@ struct typed_all_reduce_args : all_reduce_args {
 void set_plan(typed_all_reduce_args& args, const plan& plan);
 /// What the reduction of a type needs in a team of n_pes.
 void set_reduction(typed_all_reduce_args& args, heddle_type_t type, heddle_op_t op, int n_pes);
+/// For a sum that is multiplied by a factor: the bits of an accumulator, or, if not null, where the
+/// kernel finds one.
+void set_factor(typed_all_reduce_args& args, std::uint64_t bits, const void* on_device);
 
 /// The kernel of an element type and a reduction, for all plans: takes typed_all_reduce_args.
 heddle_kernel_t all_reduce_kernel(heddle_type_t type, heddle_op_t op);
@@ -105,7 +111,7 @@ struct all_reduce_body {
 
   template <protocol Protocol, algorithm Algorithm, block_group B>
   HEDDLE_APART HEDDLE_COLD HEDDLE_FN static void run(const B& block, const arguments& args) {
-    const Op op = args.template op<Op>();
+    const Op op = args.template op<T, Op>();
     if constexpr (Algorithm == algorithm::one_shot)
       all_reduce_one_shot<Protocol, T, Op>(block, args, op);
     if constexpr (Algorithm == algorithm::two_shot)

@@ -9,6 +9,7 @@ namespace heddle {
 // exchange_kernels.cu
 template <class Pieces>
 void* exchange_on_cuda();
+void* rounds_on_cuda();
 void* transfers_on_cuda();
 #endif
 
@@ -18,6 +19,15 @@ heddle_kernel_t exchange_kernel() {
   forms.on_host = host_form::of<exchange_body<Pieces>>();
 #if defined(HEDDLE_HAVE_CUDA_KERNELS)
   forms.on_cuda = exchange_on_cuda<Pieces>;
+#endif
+  return forms;
+}
+
+heddle_kernel_t rounds_kernel() {
+  heddle_kernel_t forms{};
+  forms.on_host = host_form::of<rounds_body>();
+#if defined(HEDDLE_HAVE_CUDA_KERNELS)
+  forms.on_cuda = rounds_on_cuda;
 #endif
   return forms;
 }

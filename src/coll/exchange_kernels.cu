@@ -11,6 +11,8 @@ void* exchange_on_cuda() {
   return cuda_form::of<exchange_body<Pieces>>()();
 }
 
+void* rounds_on_cuda() { return cuda_form::of<rounds_body>()(); }
+
 void* transfers_on_cuda() { return cuda_form::of<transfers_body>()(); }
 
 template void* exchange_on_cuda<equal_pieces>();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <heddle/device/coll/exchange.hpp>
+#include <heddle/device/coll/rounds.hpp>
 #include <heddle/device/coll/transfers.hpp>
 
 #include "coll/kernel_form.hpp"
@@ -13,6 +14,8 @@ namespace heddle {
 /// equal_pieces and for listed_pieces.
 template <class Pieces>
 heddle_kernel_t exchange_kernel();
+/// That of the same of large teams: takes rounds_args.
+heddle_kernel_t rounds_kernel();
 /// That of sends and receives: takes transfers_args.
 heddle_kernel_t transfers_kernel();
 
@@ -22,6 +25,14 @@ struct exchange_body {
   template <block_group Block>
   HEDDLE_FN void operator()(const Block& block, const arguments& args) const {
     exchange(block, args);
+  }
+};
+
+struct rounds_body {
+  using arguments = rounds_args;
+  template <block_group Block>
+  HEDDLE_FN void operator()(const Block& block, const arguments& args) const {
+    exchange_in_rounds(block, args);
   }
 };
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <heddle/device/coll/scratch.hpp>
 
 #include "support/throw_error.hpp"
@@ -37,10 +38,15 @@ std::size_t streaming_from(collective what, const plan_question& question) {
 }  // namespace
 
 exchange_plan choose_exchange(collective what, const plan_question& question) {
-  if (question.n_pes > channel_scratch::max_direct_pes)
-    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
-                "{} is for teams of at most {} PEs yet; this one has {}", name_of(what),
-                channel_scratch::max_direct_pes, question.n_pes);
+  if (question.n_pes > channel_scratch::max_direct_pes) {
+    if (what == collective::transfer)
+      throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                  "sends and receives are for teams of at most {} PEs; this one has {}",
+                  channel_scratch::max_direct_pes, question.n_pes);
+    const auto shape =
+        shape_for(question, channel_scratch::max_hop_channels, std::size_t{16} << 10, 16);
+    return {.in_rounds = true, .channels = shape.channels, .threads = shape.threads};
+  }
   const tuning& up_to = limits_of(question);
   exchange_plan plan{.words_up_to = up_to.words,
                      .slots_up_to = is_rooted(what) ? up_to.rooted_slots : up_to.slots,
@@ -68,6 +74,9 @@ std::string explain(const exchange_plan& plan, const plan_question& question) {
   std::string text;
   if (question.n_pes == 1) {
     text = "a copy";
+  } else if (plan.in_rounds) {
+    text = fmt::format("by hops of 1 to {} of {} PEs",
+                       std::bit_floor(static_cast<unsigned>(question.n_pes - 1)), question.n_pes);
   } else {
     text = fmt::format("words up to {}, slots up to {}", limit(plan.words_up_to),
                        limit(plan.slots_up_to));

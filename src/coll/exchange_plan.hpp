@@ -16,6 +16,7 @@ struct exchange_plan {
   std::size_t slots_up_to = 0;                   ///< between PEs that memory joins
   std::size_t network_slots_up_to = 0;           ///< between the others
   bool pull = true;                              ///< who copies directly: the receiver
+  bool in_rounds = false;                        ///< of a large team: by hops (rounds.hpp)
   std::size_t streaming_from = ~std::size_t{0};  ///< bytes of a piece that goes round the caches
   int channels = 1;
   int threads = 1;

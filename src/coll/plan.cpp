@@ -164,10 +164,8 @@ plan choose_reduction(const plan_question& question) {
 }
 
 int most_mailbox_channels(const plan_question& question) {
-  if (question.all_mapped) return channel_scratch::max_slot_channels;
-  const int lent = mailbox::slots * question.n_pes;
-  return std::clamp(static_cast<int>(command_queue_ref::slots) / 2 / lent, 1,
-                    channel_scratch::max_slot_channels);
+  return question.all_mapped ? channel_scratch::max_slot_channels
+                             : channel_scratch::network_channels(question.n_pes);
 }
 
 /// On the host a channel is a thread: more of them than idle cores only take turns. On CUDA it is a
@@ -210,6 +208,28 @@ void require_block(const plan_question& question, int threads) {
                 "multiple of 32",
                 threads);
 }
+
+namespace {
+
+/// The next best: what calls of the nearest other sizes take. "" if there is none, or no choice.
+std::string runner_up(const plan& chosen, plan_question question) {
+  if (question.forced_algorithm || question.forced_protocol || question.n_pes == 1) return "";
+  const std::size_t bytes = std::max<std::size_t>(question.bytes, 1);
+  constexpr int most_away = 24;  // powers of two
+  for (int away = 1; away <= most_away; ++away)
+    for (const bool more : {true, false}) {
+      question.bytes = more ? bytes << away : bytes >> away;
+      if (question.bytes == 0) continue;
+      const plan other = choose_reduction(question);
+      if (other.algo != chosen.algo || other.proto != chosen.proto)
+        return fmt::format("; runner-up {} {}, {} {} bytes", name_of(other.algo),
+                           name_of(other.proto), more ? "chosen from" : "chosen up to",
+                           question.bytes);
+    }
+  return "";
+}
+
+}  // namespace
 
 std::string explain(const plan& plan, const plan_question& question) {
   std::string reason;
@@ -264,7 +284,8 @@ std::string explain(const plan& plan, const plan_question& question) {
   }
   return fmt::format("{} {}, {} channel{} of {} thread{}: {}", name_of(plan.algo),
                      name_of(plan.proto), plan.channels, plan.channels == 1 ? "" : "s",
-                     plan.threads, plan.threads == 1 ? "" : "s", reason);
+                     plan.threads, plan.threads == 1 ? "" : "s",
+                     reason + runner_up(plan, question));
 }
 
 std::string_view name_of(collective what) {

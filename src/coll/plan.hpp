@@ -103,11 +103,10 @@ struct plan {
 /// A pure function. Throws HEDDLE_ERROR_INVALID_ARGUMENT if what is forced cannot be (the direct
 /// algorithms need few PEs, LL128 whole lines, two_shot has Simple alone).
 plan choose_reduction(const plan_question& question);
-/// "two_shot simple, 1 channel of 1 thread: " and why.
+/// "two_shot simple, 1 channel of 1 thread: ", why, and what would be next best.
 std::string explain(const plan& plan, const plan_question& question);
 
-/// Of what goes by mailboxes: to remote PEs each channel lends up to four slots to each at a time,
-/// and the replies to that must find room in the queue to the proxy.
+/// Of what goes by mailboxes.
 int most_mailbox_channels(const plan_question& question);
 /// A channel for each `bytes_of_channel`, if that is not forced, and as many threads as move its
 /// bytes, `bytes_of_thread` each; one of each on the host.

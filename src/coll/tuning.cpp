@@ -33,36 +33,7 @@ constexpr std::array<limit, 11> limits = {{{"one_shot_ll", &tuning::one_shot_ll}
                                            {"rooted_slots", &tuning::rooted_slots},
                                            {"network_slots", &tuning::network_slots}}};
 
-constexpr tuning host = {.one_shot_ll = 32,
-                         .one_shot_ll128 = 0,
-                         .one_shot = 1024,
-                         .network_one_shot = 16'384,
-                         .tree = 262'144,
-                         .link_ll = 1024,
-                         .link_ll128 = 0,
-                         .words = 64,
-                         .slots = 512,
-                         .rooted_slots = 1024,
-                         .network_slots = 65'536};
-
-// LL: while its second half of flags costs less than another look at the lines, from slots of all
-// channels, in one hop. One-shot: while the bytes that it sends more than two-shot take NVLink less
-// time than a second hop with its fences. Links: up to some slots of every channel.
-constexpr tuning cuda = {.one_shot_ll = 32'768,
-                         .one_shot_ll128 = 1'048'576,
-                         .one_shot = 524'288,
-                         .network_one_shot = 16'384,
-                         .tree = 262'144,
-                         .link_ll = 131'072,
-                         .link_ll128 = 2'097'152,
-                         .words = 32'768,
-                         .slots = 262'144,
-                         .rooted_slots = 262'144,
-                         .network_slots = 65'536};
-
 }  // namespace
-
-const tuning& built_in_tuning(bool on_cuda) { return on_cuda ? cuda : host; }
 
 tuning read_tuning(std::string_view text, const std::string& name, const tuning& base) {
   const auto wrong = [&](const std::string& what) {

@@ -69,6 +69,33 @@ heddle_status_t heddle_reduce(heddle_team_t team, const void* input, void* outpu
   });
 }
 
+heddle_status_t heddle_reduce_scatter_v(heddle_team_t team, const void* input, void* output,
+                                        const size_t* counts, const size_t* displacements,
+                                        heddle_type_t type, heddle_op_t op,
+                                        heddle_stream_t stream) {
+  return guarded([&] {
+    required(team, "heddle_reduce_scatter_v", "team")
+        .reductions()
+        .reduce_scatter_v(input, output, counts, displacements, type, op, stream);
+  });
+}
+
+heddle_status_t heddle_op_create_scaled_sum(heddle_team_t team, heddle_type_t type,
+                                            const void* factor, heddle_scalar_t where,
+                                            heddle_op_t* op) {
+  return guarded([&] {
+    constexpr auto function = "heddle_op_create_scaled_sum";
+    auto& sums = required(team, function, "team").reductions().scaled_sums();
+    auto& made = required(op, function, "op");
+    made = sums.create(type, factor, where);
+  });
+}
+
+heddle_status_t heddle_op_destroy(heddle_team_t team, heddle_op_t op) {
+  return guarded(
+      [&] { required(team, "heddle_op_destroy", "team").reductions().scaled_sums().destroy(op); });
+}
+
 heddle_status_t heddle_broadcast(heddle_team_t team, const void* input, void* output, size_t count,
                                  heddle_type_t type, int root, heddle_stream_t stream) {
   return guarded([&] {

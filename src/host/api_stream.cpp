@@ -4,6 +4,7 @@
 #include "host/call_group.hpp"
 #include "host/guarded_call.hpp"
 #include "host/runtime.hpp"
+#include "host/team.hpp"
 
 using heddle::guarded;
 using heddle::required;
@@ -119,20 +120,64 @@ heddle_status_t heddle_copy_on_stream(heddle_runtime_t runtime, void* dst, const
   });
 }
 
+namespace {
+
+void require_kernel(const char* function, const heddle_kernel_t* kernel, const void* arguments,
+                    std::size_t bytes) {
+  if (!kernel || (!arguments && bytes > 0))
+    heddle::throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: {} is NULL", function,
+                        kernel ? "arguments" : "kernel");
+  constexpr std::size_t most_bytes = 32764;  // as CUDA takes
+  if (bytes > most_bytes)
+    heddle::throw_error(
+        HEDDLE_ERROR_INVALID_ARGUMENT,
+        "{}: a kernel and its arguments of {} bytes; they may have {}, put more into memory and "
+        "pass its address",
+        function, bytes, most_bytes);
+}
+
+}  // namespace
+
 heddle_status_t heddle_launch(heddle_runtime_t runtime, heddle_stream_t stream, int grid, int block,
                               const heddle_kernel_t* kernel, const void* arguments, size_t bytes) {
   return guarded([&] {
     auto& checked = required(runtime, "heddle_launch", "runtime");
-    if (!kernel || (!arguments && bytes > 0))
-      heddle::throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_launch: {} is NULL",
-                          kernel ? "arguments" : "kernel");
-    constexpr std::size_t most_bytes = 32764;  // as CUDA takes
-    if (bytes > most_bytes)
-      heddle::throw_error(
-          HEDDLE_ERROR_INVALID_ARGUMENT,
-          "heddle_launch: a kernel and its arguments of {} bytes; they may have {}, "
-          "put more into memory and pass its address",
-          bytes, most_bytes);
+    require_kernel("heddle_launch", kernel, arguments, bytes);
     checked.queue(stream).launch({grid, block}, *kernel, arguments, bytes);
+  });
+}
+
+heddle_status_t heddle_launch_collective(heddle_team_t team, heddle_stream_t stream, int grid,
+                                         int block, const heddle_kernel_t* kernel,
+                                         const void* arguments, size_t bytes) {
+  return guarded([&] {
+    auto& checked = required(team, "heddle_launch_collective", "team");
+    require_kernel("heddle_launch_collective", kernel, arguments, bytes);
+    checked.check();
+    checked.require_reachable("heddle_launch_collective");
+    if (checked.runtime().environment().check)
+      checked.require_same_call("heddle_launch_collective",
+                                {std::hash<std::string_view>{}("heddle_launch_collective"),
+                                 static_cast<std::uint64_t>(grid), bytes},
+                                [](const heddle_team::words& words) {
+                                  return fmt::format("{} blocks, {} bytes of kernel and arguments",
+                                                     static_cast<int>(words[1]), words[2]);
+                                });
+    checked.launch_collective({grid, block}, *kernel, arguments, bytes, stream);
+  });
+}
+
+heddle_status_t heddle_launch_shape(heddle_team_t team, size_t bytes, int* grid, int* block) {
+  return guarded([&] {
+    auto& checked = required(team, "heddle_launch_shape", "team");
+    auto& blocks = required(grid, "heddle_launch_shape", "grid");
+    auto& threads = required(block, "heddle_launch_shape", "block");
+    // A block of these is resident with as many registers as a thread can have.
+    constexpr int most_threads = 256;
+    const auto asked = checked.question(heddle::collective::all_reduce, bytes);
+    const auto shape = heddle::shape_for(asked, heddle::channel_scratch::max_slot_channels,
+                                         std::size_t{16} << 10, 16);
+    blocks = shape.channels;
+    threads = std::min(shape.threads, most_threads);
   });
 }

@@ -9,6 +9,7 @@
 
 #include "coll/exchange_kernels.hpp"
 #include "host/element_bytes.hpp"
+#include "host/piece_list.hpp"
 #include "host/runtime.hpp"
 #include "host/team.hpp"
 #include "support/log.hpp"
@@ -79,8 +80,9 @@ const exchange_plan& exchange_calls::plan_for(collective what, std::size_t piece
   if (!plan) [[unlikely]] {
     const auto asked = team_.question(what, std::size_t{1} << bucket);
     plan = choose_exchange(what, asked);
-    log::info(log::subsystem::coll, "{} of up to {} bytes, team {}: {}", name_of(what), asked.bytes,
-              team_.name(), heddle::explain(*plan, asked));
+    if (log::enabled(log::level::info, log::subsystem::coll))
+      log::info(log::subsystem::coll, "{} of up to {} bytes, team {}: {}", name_of(what),
+                asked.bytes, team_.name(), heddle::explain(*plan, asked));
   }
   return *plan;
 }
@@ -91,15 +93,12 @@ std::string exchange_calls::explain(collective what, std::size_t count, heddle_t
   return heddle::explain(choose_exchange(what, asked), asked);
 }
 
-template <class Pieces>
-void exchange_calls::run(const call& call, exchange_args<Pieces>& args, const void* input,
-                         void* output, heddle_stream_t stream) {
+exchange_calls::buffers exchange_calls::checked(const call& call, const void* input,
+                                                void* output) const {
   require_buffer(call.function, "input", input, call.input_bytes);
   require_buffer(call.function, "output", output, call.output_bytes);
   team_.require_reachable(call.function);
-  const auto& plan = plan_for(call.what, call.piece);
-  auto& runtime = team_.runtime();
-  const auto& heap = runtime.heap();
+  const auto& heap = team_.runtime().heap();
   if (call.input_bytes > 0) input = heap.translate(input, call.input_bytes);
   if (call.output_bytes > 0) output = heap.translate(output, call.output_bytes);
   const auto* in = static_cast<const byte*>(input);
@@ -115,6 +114,24 @@ void exchange_calls::run(const call& call, exchange_args<Pieces>& args, const vo
         : *call.in_place < 0
             ? fmt::format(", or, in place, the output {} bytes into the input", -*call.in_place)
             : fmt::format(", or, in place, the input {} bytes into the output", *call.in_place));
+  return {in, out};
+}
+
+template <class Pieces>
+void exchange_calls::run(const call& call, exchange_args<Pieces>& args, const void* input,
+                         void* output, heddle_stream_t stream) {
+  const auto [in, out] = checked(call, input, output);
+  const auto& plan = plan_for(call.what, call.piece);
+  if (plan.in_rounds) {
+    const rounds_args rounds{.team = team_.ref(),
+                             .what = call.waits_in,
+                             .input = in,
+                             .output = out,
+                             .bytes = call.piece,
+                             .root = call.root};
+    return team_.launch_collective({plan.channels, plan.threads}, rounds_kernel(), &rounds,
+                                   sizeof rounds, stream);
+  }
   args.what = call.waits_in;
   args.input = in;
   args.output = out;
@@ -139,7 +156,8 @@ void exchange_calls::broadcast(const void* input, void* output, std::size_t coun
   equal_.from = root;
   equal_.sends = {piece, 0};
   equal_.receives = {piece, 0};
-  run({function, collective::broadcast, operation::broadcast, is_root ? piece : 0, piece, 0, piece},
+  run({function, collective::broadcast, operation::broadcast, is_root ? piece : 0, piece, 0, piece,
+       root},
       equal_, input, output, stream);
 }
 
@@ -185,7 +203,7 @@ void exchange_calls::gather(const void* input, void* output, std::size_t count, 
   equal_.sends = {piece, 0};
   equal_.receives = {piece, piece};
   run({function, collective::gather, operation::gather, piece, is_root ? all : 0,
-       offset_of(root, piece), piece},
+       offset_of(root, piece), piece, root},
       equal_, input, output, stream);
 }
 
@@ -202,53 +220,17 @@ void exchange_calls::scatter(const void* input, void* output, std::size_t count,
   equal_.sends = {piece, piece};
   equal_.receives = {piece, 0};
   run({function, collective::scatter, operation::scatter, is_root ? all : 0, piece,
-       -offset_of(root, piece), piece},
+       -offset_of(root, piece), piece, root},
       equal_, input, output, stream);
 }
 
 namespace {
 
-/// What a PE's counts and displacements, in elements, say.
-struct listed {
+listed_pieces listed(const piece_list& list) {
   listed_pieces pieces;
-  std::size_t end = 0;  ///< of the last byte of any piece
-  bool any = false;
-};
-
-listed list_of(const char* function, const char* which, const std::size_t* counts,
-               const std::size_t* displacements, heddle_type_t type, int n_pes) {
-  if (!counts || !displacements)
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: {}{} is NULL", function, which,
-                counts ? "displacements" : "counts");
-  const std::size_t size = element_bytes(function, type);
-  listed list;
-  for (int pe = 0; pe < n_pes; ++pe) {
-    const std::size_t bytes = bytes_of_elements(function, counts[pe], type);
-    if (displacements[pe] > (most_bytes - bytes) / size)
-      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                  "{}: {}displacements[{}] is {} elements, more than an address can reach",
-                  function, which, pe, displacements[pe]);
-    list.pieces.bytes[pe] = bytes;
-    list.pieces.offset[pe] = displacements[pe] * size;
-    if (bytes == 0) continue;
-    list.any = true;
-    list.end = std::max(list.end, displacements[pe] * size + bytes);
-  }
-  return list;
-}
-
-/// The pieces that a PE receives must not overlap: which would be there in the end?
-void require_apart(const char* function, const listed_pieces& pieces, int n_pes) {
-  std::vector<int> order;
-  for (int pe = 0; pe < n_pes; ++pe)
-    if (pieces.bytes[pe] > 0) order.push_back(pe);
-  std::sort(order.begin(), order.end(),
-            [&](int a, int b) { return pieces.offset[a] < pieces.offset[b]; });
-  for (std::size_t i = 1; i < order.size(); ++i)
-    if (pieces.offset[order[i - 1]] + pieces.bytes[order[i - 1]] > pieces.offset[order[i]])
-      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                  "{}: the pieces from PEs {} and {} overlap in the output", function, order[i - 1],
-                  order[i]);
+  std::copy(list.bytes.begin(), list.bytes.end(), pieces.bytes);
+  std::copy(list.offsets.begin(), list.offsets.end(), pieces.offset);
+  return pieces;
 }
 
 }  // namespace
@@ -259,20 +241,30 @@ void exchange_calls::all_gather_v(const void* input, void* output, const std::si
   constexpr auto function = "heddle_all_gather_v";
   const int n_pes = team_.n_pes();
   const int me = team_.my_pe();
-  require_lists(function);
-  const auto out = list_of(function, "", counts, displacements, type, n_pes);
-  require_apart(function, out.pieces, n_pes);
-  compare_lists(function, counts, counts, true, type);
-  if (!out.any) return;
-  listed_args args{.team = team_.ref(), .to = everybody, .from = everybody, .receives = out.pieces};
-  std::size_t largest = 0;
-  for (int pe = 0; pe < n_pes; ++pe) {
-    args.sends.bytes[pe] = out.pieces.bytes[me];
-    largest = std::max<std::size_t>(largest, out.pieces.bytes[pe]);
+  const auto out = list_pieces(function, "", counts, displacements, type, n_pes);
+  require_apart(function, out);
+  compare(function, 0, type, 0);
+  require_alike(team_, function, counts);
+  if (out.largest() == 0) return;
+  const std::size_t mine = out.bytes[static_cast<std::size_t>(me)];
+  const call call{function,
+                  collective::all_gather,
+                  operation::all_gather,
+                  mine,
+                  out.end(),
+                  static_cast<std::ptrdiff_t>(out.offsets[static_cast<std::size_t>(me)]),
+                  out.largest()};
+  if (n_pes > listed_pieces::most) {
+    (void)checked(call, input, output);
+    for (int pe = 0; pe < n_pes; ++pe)
+      broadcast(input, static_cast<byte*>(output) + out.offsets[static_cast<std::size_t>(pe)],
+                counts[pe], type, pe, stream);
+    return;
   }
-  run({function, collective::all_gather, operation::all_gather, out.pieces.bytes[me], out.end,
-       static_cast<std::ptrdiff_t>(out.pieces.offset[me]), largest},
-      args, input, output, stream);
+  listed_args args{
+      .team = team_.ref(), .to = everybody, .from = everybody, .receives = listed(out)};
+  std::fill_n(args.sends.bytes, n_pes, mine);
+  run(call, args, input, output, stream);
 }
 
 void exchange_calls::all_to_all_v(const void* input, const std::size_t* input_counts,
@@ -283,17 +275,25 @@ void exchange_calls::all_to_all_v(const void* input, const std::size_t* input_co
   constexpr auto function = "heddle_all_to_all_v";
   const int n_pes = team_.n_pes();
   require_lists(function);
-  const auto in = list_of(function, "input_", input_counts, input_displacements, type, n_pes);
-  const auto out = list_of(function, "output_", output_counts, output_displacements, type, n_pes);
-  require_apart(function, out.pieces, n_pes);
-  compare_lists(function, input_counts, output_counts, false, type);
+  const auto in = list_pieces(function, "input_", input_counts, input_displacements, type, n_pes);
+  const auto out =
+      list_pieces(function, "output_", output_counts, output_displacements, type, n_pes);
+  require_apart(function, out);
+  compare(function, 0, type, 0);
+  require_matching(team_, function, input_counts, output_counts);
   // A PE without pieces takes part as well, since it must be there where others have some with it.
   listed_args args{.team = team_.ref(),
                    .to = everybody,
                    .from = everybody,
-                   .sends = in.pieces,
-                   .receives = out.pieces};
-  run({function, collective::all_to_all, operation::all_to_all, in.end, out.end, {}, unknown_piece},
+                   .sends = listed(in),
+                   .receives = listed(out)};
+  run({function,
+       collective::all_to_all,
+       operation::all_to_all,
+       in.end(),
+       out.end(),
+       {},
+       unknown_piece},
       args, input, output, stream);
 }
 
@@ -301,43 +301,6 @@ void exchange_calls::require_lists(const char* function) const {
   if (team_.n_pes() > listed_pieces::most)
     throw_error(HEDDLE_ERROR_NOT_SUPPORTED, "{} is for teams of at most {} PEs yet; team {} has {}",
                 function, +listed_pieces::most, team_.name(), team_.n_pes());
-}
-
-/// HEDDLE_CHECK=1: what each PE sends is what the other receives; with `alike`, all lists are
-/// equal.
-void exchange_calls::compare_lists(const char* function, const std::size_t* sent,
-                                   const std::size_t* received, bool alike,
-                                   heddle_type_t type) const {
-  compare(function, 0, type, 0);
-  if (!team_.runtime().environment().check) return;
-  const auto me = static_cast<std::size_t>(team_.my_pe());
-  const auto n_pes = static_cast<std::size_t>(team_.n_pes());
-  std::vector<std::vector<std::uint64_t>> lists(n_pes);
-  for (std::size_t at = 0; at < n_pes; at += std::tuple_size_v<heddle_team::words>) {
-    heddle_team::words mine{};
-    for (std::size_t i = 0; i < mine.size() && at + i < n_pes; ++i) mine[i] = sent[at + i];
-    const auto all = team_.exchange(mine);
-    for (std::size_t pe = 0; pe < n_pes; ++pe)
-      lists[pe].insert(lists[pe].end(), all[pe].begin(), all[pe].end());
-  }
-  // All look at all, so that all tell the same.
-  std::string wrong;
-  for (std::size_t pe = 0; pe < n_pes && wrong.empty(); ++pe)
-    for (std::size_t other = 0; other < n_pes && wrong.empty(); ++other) {
-      if (alike && lists[pe][other] != lists[0][other])
-        wrong = fmt::format("PE {} gave count {} for PE {}, PE 0 gave {}", pe, lists[pe][other],
-                            other, lists[0][other]);
-      if (!alike && pe == me && received[other] != lists[other][me])
-        wrong = fmt::format("PE {} receives {} elements from PE {}, which sends {}", me,
-                            received[other], other, lists[other][me]);
-    }
-  // Of what one alone sees, the others are told.
-  const auto outcomes = team_.exchange({wrong.empty() ? std::uint64_t{0} : 1});
-  for (std::size_t pe = 0; pe < n_pes; ++pe)
-    if (outcomes[pe][0] != 0)
-      throw_error(
-          HEDDLE_ERROR_MISMATCH, "{} on team {}: {}", function, team_.name(),
-          wrong.empty() ? fmt::format("PE {} is sent other counts than it receives", pe) : wrong);
 }
 
 }  // namespace heddle

@@ -53,6 +53,7 @@ class exchange_calls {
     /// Offset of the input in the output, if they may meet so.
     std::optional<std::ptrdiff_t> in_place;
     std::size_t piece;  ///< bytes, for the plan: the same on every PE
+    int root = 0;
   };
   /// Elements of a call with pieces of one size, checked.
   struct elements {
@@ -60,11 +61,16 @@ class exchange_calls {
     std::size_t all;
   };
 
+  /// By the addresses that they have in the heap, if they are registered.
+  struct buffers {
+    const byte* input;
+    byte* output;
+  };
+
+  [[nodiscard]] buffers checked(const call& call, const void* input, void* output) const;
   [[nodiscard]] elements checked(const char* function, std::size_t count, heddle_type_t type) const;
   void require_lists(const char* function) const;
   void compare(const char* function, std::size_t count, heddle_type_t type, int root) const;
-  void compare_lists(const char* function, const std::size_t* sent, const std::size_t* received,
-                     bool alike, heddle_type_t type) const;
   template <class Pieces>
   void run(const call& call, exchange_args<Pieces>& args, const void* input, void* output,
            heddle_stream_t stream);

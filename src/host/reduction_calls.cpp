@@ -8,6 +8,7 @@
 
 #include "coll/topology.hpp"
 #include "host/element_bytes.hpp"
+#include "host/piece_list.hpp"
 #include "host/runtime.hpp"
 #include "host/team.hpp"
 #include "support/log.hpp"
@@ -53,6 +54,26 @@ void require_no_overlap(const char* function, const void* input, std::size_t inp
 
 }  // namespace
 
+/// As above, of a list: by the piece of each PE.
+void reduction_calls::require_apart(const char* function, const void* input,
+                                    const piece_list& pieces, const void* output) const {
+  const auto me = static_cast<std::size_t>(team_.my_pe());
+  if (pieces.bytes[me] == 0) return;
+  const auto& heap = team_.runtime().heap();
+  const auto from = reinterpret_cast<std::uintptr_t>(heap.translate(input, pieces.end()));
+  const auto to = reinterpret_cast<std::uintptr_t>(heap.translate(output, pieces.bytes[me]));
+  for (std::size_t pe = 0; pe < pieces.bytes.size(); ++pe) {
+    const auto piece = from + pieces.offsets[pe];
+    if (pieces.bytes[pe] == 0 || to >= piece + pieces.bytes[pe] || piece >= to + pieces.bytes[me])
+      continue;
+    if (pe == me && to == piece) continue;
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "{}: output {} of {} bytes overlaps PE {}'s piece of input, {} bytes from byte {} "
+                "on; it must be this PE's piece (in place) or apart",
+                function, output, pieces.bytes[me], pe, pieces.bytes[pe], pieces.offsets[pe]);
+  }
+}
+
 reduction_calls::reduction_calls(heddle_team& team, const team_topology& topology) : team_(team) {
   args_.team = team.ref();
   args_.topology = topology;
@@ -64,21 +85,31 @@ plan_question reduction_calls::question(collective what, std::size_t bytes) cons
   return asked;
 }
 
+reduction_calls::reduction reduction_calls::find(const char* function, heddle_type_t type,
+                                                 heddle_op_t op) const {
+  if (op >= HEDDLE_FIRST_CREATED_OP) [[unlikely]]
+    return {type, op, &scaled_sums_.find(function, op, type)};
+  if (static_cast<unsigned>(op) >= num_ops) [[unlikely]]
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: {} is not a heddle_op_t", function,
+                static_cast<int>(op));
+  return {type, op, nullptr};
+}
+
 const reduction_calls::cached_kernel& reduction_calls::kernel_for(reduce_kind kind,
                                                                   std::size_t bytes,
-                                                                  heddle_type_t type,
-                                                                  heddle_op_t op) {
+                                                                  const reduction& by) {
   const auto bucket = static_cast<std::size_t>(std::bit_width(bytes - 1));
-  auto& buckets = kernels_[static_cast<std::size_t>(kind)][type][op];
+  auto& buckets = kernels_[static_cast<std::size_t>(kind)][by.type][by.combines()];
   if (!buckets) [[unlikely]]
     buckets = std::make_unique<cached_kernels>();
   auto& cached = (*buckets)[bucket];
   if (!cached.kernel.on_host) [[unlikely]] {
     const auto asked = question(collective_of(kind), std::size_t{1} << bucket);
     cached.plan = choose_reduction(asked);
-    cached.kernel = all_reduce_kernel(type, op);
-    log::info(log::subsystem::coll, "{} up to {} bytes, team {}: {}", name_of(asked.what),
-              asked.bytes, team_.name(), heddle::explain(cached.plan, asked));
+    cached.kernel = all_reduce_kernel(by.type, by.combines());
+    if (log::enabled(log::level::info, log::subsystem::coll))
+      log::info(log::subsystem::coll, "{} up to {} bytes, team {}: {}", name_of(asked.what),
+                asked.bytes, team_.name(), heddle::explain(cached.plan, asked));
   }
   return cached;
 }
@@ -91,18 +122,20 @@ std::string reduction_calls::explain(collective what, std::size_t count, heddle_
 }
 
 /// HEDDLE_CHECK=1: all members have made the same call.
-void reduction_calls::compare(const call& call, std::size_t count, heddle_type_t type,
-                              heddle_op_t op) const {
+void reduction_calls::compare(const call& call, std::size_t count, const reduction& by) const {
+  if (!team_.runtime().environment().check) return;
   const auto told = [&](const heddle_team::words& words) {
     auto text = fmt::format("count {}, type {}, op {}", words[1],
                             name_of(static_cast<heddle_type_t>(words[2])), words[3]);
     if (call.kind == reduce_kind::reduce) text += fmt::format(", root {}", words[4]);
+    if (words[3] >= HEDDLE_FIRST_CREATED_OP) text += fmt::format(", factor {:#x}", words[5]);
     return text;
   };
   team_.require_same_call(
       call.function,
-      {static_cast<std::uint64_t>(call.kind), count, static_cast<std::uint64_t>(type),
-       static_cast<std::uint64_t>(op), static_cast<std::uint64_t>(call.root)},
+      {std::hash<std::string_view>{}(call.function), count, static_cast<std::uint64_t>(by.type),
+       static_cast<std::uint64_t>(by.op), static_cast<std::uint64_t>(call.root),
+       by.scaled ? by.scaled->factor : 0},
       told);
 }
 
@@ -110,9 +143,7 @@ void reduction_calls::run(const call& call, const void* input, void* output, std
                           heddle_type_t type, heddle_op_t op, heddle_stream_t stream) {
   const char* function = call.function;
   const std::size_t bytes = bytes_of_elements(function, count, type);
-  if (static_cast<unsigned>(op) >= num_ops) [[unlikely]]
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: {} is not a heddle_op_t", function,
-                static_cast<int>(op));
+  const reduction by = find(function, type, op);
   const int n_pes = team_.n_pes();
   const bool scatters = call.kind == reduce_kind::reduce_scatter;
   if (scatters && bytes > most_bytes / static_cast<std::size_t>(n_pes)) [[unlikely]]
@@ -122,14 +153,13 @@ void reduction_calls::run(const call& call, const void* input, void* output, std
   const bool has_output = call.kind != reduce_kind::reduce || team_.my_pe() == call.root;
   require_buffers(function, input, has_output ? output : input, count, bytes_of(type));
   team_.check();
-  auto& runtime = team_.runtime();
-  if (runtime.environment().check) compare(call, count, type, op);
+  compare(call, count, by);
   if (bytes == 0) return;
   team_.require_reachable(function);
 
   const std::size_t input_bytes = scatters ? bytes * static_cast<std::size_t>(n_pes) : bytes;
-  const auto& kernel = kernel_for(call.kind, input_bytes, type, op);
-  const auto& heap = runtime.heap();
+  const auto& kernel = kernel_for(call.kind, input_bytes, by);
+  const auto& heap = team_.runtime().heap();
   args_.input = heap.translate(input, input_bytes);
   args_.output = has_output ? heap.translate(output, bytes) : nullptr;
   if (has_output)
@@ -139,7 +169,9 @@ void reduction_calls::run(const call& call, const void* input, void* output, std
   args_.kind = call.kind;
   args_.root = call.root;
   if (call.kind == reduce_kind::reduce) set_root(args_.topology, team_.my_pe(), n_pes, call.root);
-  set_reduction(args_, type, op, n_pes);
+  set_reduction(args_, type, by.combines(), n_pes);
+  if (by.scaled) [[unlikely]]
+    set_factor(args_, by.scaled->factor, by.scaled->on_device);
   set_plan(args_, kernel.plan);
   // In place, what is written has just been read, and is in a cache.
   const auto* in = static_cast<const byte*>(args_.input);
@@ -157,6 +189,26 @@ void reduction_calls::reduce_scatter(const void* input, void* output, std::size_
                                      heddle_type_t type, heddle_op_t op, heddle_stream_t stream) {
   run({"heddle_reduce_scatter", reduce_kind::reduce_scatter}, input, output, count, type, op,
       stream);
+}
+
+void reduction_calls::reduce_scatter_v(const void* input, void* output, const std::size_t* counts,
+                                       const std::size_t* displacements, heddle_type_t type,
+                                       heddle_op_t op, heddle_stream_t stream) {
+  constexpr auto function = "heddle_reduce_scatter_v";
+  const int n_pes = team_.n_pes();
+  const auto me = static_cast<std::size_t>(team_.my_pe());
+  const auto pieces = list_pieces(function, "", counts, displacements, type, n_pes);
+  const reduction by = find(function, type, op);
+  team_.check();
+  compare({function, reduce_kind::reduce_scatter}, 0, by);
+  require_alike(team_, function, counts);
+  require_buffers(function, input, counts[me] > 0 ? output : input,
+                  *std::max_element(counts, counts + n_pes), bytes_of(type));
+  require_apart(function, input, pieces, output);
+  for (int pe = 0; pe < n_pes; ++pe)
+    run({function, reduce_kind::reduce, pe},
+        static_cast<const byte*>(input) + pieces.offsets[static_cast<std::size_t>(pe)], output,
+        counts[pe], type, op, stream);
 }
 
 void reduction_calls::reduce(const void* input, void* output, std::size_t count, heddle_type_t type,

@@ -12,6 +12,8 @@
 #include "coll/all_reduce_kernels.hpp"
 #include "coll/element_types.hpp"
 #include "coll/plan.hpp"
+#include "host/piece_list.hpp"
+#include "host/scaled_sums.hpp"
 
 namespace heddle {
 
@@ -26,9 +28,13 @@ class reduction_calls {
                   heddle_op_t op, heddle_stream_t stream);
   void reduce_scatter(const void* input, void* output, std::size_t count, heddle_type_t type,
                       heddle_op_t op, heddle_stream_t stream);
+  void reduce_scatter_v(const void* input, void* output, const std::size_t* counts,
+                        const std::size_t* displacements, heddle_type_t type, heddle_op_t op,
+                        heddle_stream_t stream);
   void reduce(const void* input, void* output, std::size_t count, heddle_type_t type,
               heddle_op_t op, int root, heddle_stream_t stream);
 
+  [[nodiscard]] heddle::scaled_sums& scaled_sums() { return scaled_sums_; }
   void forget_plans() { kernels_ = {}; }
   /// Of elements of a valid type.
   [[nodiscard]] std::string explain(collective what, std::size_t count, heddle_type_t type) const;
@@ -46,14 +52,27 @@ class reduction_calls {
     int root = 0;
   };
 
+  /// An operation, looked up.
+  struct reduction {
+    heddle_type_t type;
+    heddle_op_t op;
+    const scaled_sum* scaled;  ///< null unless `op` is one that was made
+
+    [[nodiscard]] heddle_op_t combines() const { return scaled ? HEDDLE_SUM : op; }
+  };
+
+  [[nodiscard]] reduction find(const char* function, heddle_type_t type, heddle_op_t op) const;
   void run(const call& call, const void* input, void* output, std::size_t count, heddle_type_t type,
            heddle_op_t op, heddle_stream_t stream);
-  void compare(const call& call, std::size_t count, heddle_type_t type, heddle_op_t op) const;
+  void compare(const call& call, std::size_t count, const reduction& by) const;
+  /// That the output is this PE's piece, or none of it in any.
+  void require_apart(const char* function, const void* input, const piece_list& pieces,
+                     const void* output) const;
   [[nodiscard]] plan_question question(collective what, std::size_t bytes) const;
-  const cached_kernel& kernel_for(reduce_kind kind, std::size_t bytes, heddle_type_t type,
-                                  heddle_op_t op);
+  const cached_kernel& kernel_for(reduce_kind kind, std::size_t bytes, const reduction& by);
 
   heddle_team& team_;
+  heddle::scaled_sums scaled_sums_;
   typed_all_reduce_args args_;  ///< with the team's constant parts
   /// By kind, type and operation; null before the first call.
   std::array<std::array<std::array<std::unique_ptr<cached_kernels>, num_ops>, num_types>, 3>

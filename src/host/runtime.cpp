@@ -87,6 +87,7 @@ void heddle_runtime::preload_kernels() {
   for (const auto& kernel : heddle::all_reduce_kernels()) device().preload(kernel);
   device().preload(heddle::exchange_kernel<heddle::equal_pieces>());
   device().preload(heddle::exchange_kernel<heddle::listed_pieces>());
+  device().preload(heddle::rounds_kernel());
   device().preload(heddle::transfers_kernel());
   for (const auto& kernel : heddle::every_word_kernel()) device().preload(kernel);
 }
@@ -96,8 +97,8 @@ void heddle_runtime::preload_kernels() {
 bool heddle_runtime::needs_links() const {
   return device_->is_host() ||
          pes_of_my_host(*bootstrap_).size() < static_cast<std::size_t>(n_pes()) ||
-         n_pes() > heddle::channel_scratch::max_direct_pes || environment_.algo == "ring" ||
-         environment_.algo == "tree";
+         n_pes() > heddle::channel_scratch::max_direct_pes || environment_.p2p_disable ||
+         environment_.algo == "ring" || environment_.algo == "tree";
 }
 
 heddle::heap_options heddle_runtime::options_of_heap(std::size_t internal_bytes) const {

@@ -218,7 +218,8 @@ void heddle_team::launch_collective(heddle::exec::launch_shape shape,
                                     const heddle::exec::kernel& kernel, const void* arguments,
                                     std::size_t bytes, heddle_stream_t stream) {
   const bool on_host = runtime_.place().is_host();
-  if (on_host && stream == nullptr && !order_.is_pending() && shape.grid == 1 && shape.block == 1) {
+  if (on_host && kernel.on_host && stream == nullptr && !order_.is_pending() && shape.grid == 1 &&
+      shape.block == 1) {
     kernel.on_host(arguments, &heddle::one_thread_block);
     return check();
   }

@@ -165,6 +165,21 @@ TEST_CASE("a plan follows from the question, and what is forced is obeyed or ref
   CHECK_THROWS_WITH_AS((void)parse_protocol("ll64"), doctest::Contains("simple, ll, ll128"), error);
 }
 
+TEST_CASE("what is next best is told with the size from which it is chosen") {
+  const auto told = [](plan_question question) {
+    return explain(choose_reduction(question), question);
+  };
+  CHECK(told({.bytes = 1024, .n_pes = 2})
+            .ends_with("; runner-up two_shot simple, chosen from 2048 bytes"));
+  CHECK(told({.bytes = 2048, .n_pes = 2})
+            .ends_with("; runner-up one_shot simple, chosen up to 1024 bytes"));
+  CHECK(told({.bytes = 8, .n_pes = 2})
+            .ends_with("; runner-up one_shot simple, chosen from 64 bytes"));
+  CHECK(told({.bytes = 8, .n_pes = 1}).find("runner-up") == std::string::npos);
+  CHECK(told({.bytes = 8, .n_pes = 2, .forced_algorithm = algorithm::ring}).find("runner-up") ==
+        std::string::npos);
+}
+
 TEST_CASE("a team of several domains of several PEs goes by them") {
   plan_question question{.bytes = 1 << 20, .n_pes = 4, .all_mapped = false, .has_domains = true};
   const plan chosen = choose_reduction(question);

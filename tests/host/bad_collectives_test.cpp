@@ -117,12 +117,88 @@ TEST_CASE("lists of counts and displacements") {
     check_error(
         of(heddle_all_to_all_v(team, data, counts, apart, other, counts, nullptr, f32, nullptr)),
         invalid, {"output_displacements is NULL"});
+    const auto sum = HEDDLE_SUM;
+    check_error(of(heddle_reduce_scatter_v(team, data, other, nullptr, apart, f32, sum, nullptr)),
+                invalid, {"heddle_reduce_scatter_v", "counts is NULL"});
+    check_error(of(heddle_reduce_scatter_v(team, data, other, counts, far, f32, sum, nullptr)),
+                invalid, {"displacements[1]", "more than an address can reach"});
+    check_error(of(heddle_reduce_scatter_v(team, data, nullptr, counts, apart, f32, sum, nullptr)),
+                invalid, {"output is NULL"});
+    check_error(of(heddle_reduce_scatter_v(team, data, other, counts, apart, f32,
+                                           static_cast<heddle_op_t>(12), nullptr)),
+                invalid, {"12 is not a heddle_op_t"});
+    check_error(of(heddle_reduce_scatter_v(team, data, data + (self.my_pe() == 0 ? 4 : 0), counts,
+                                           apart, f32, sum, nullptr)),
+                invalid,
+                {"overlaps", self.my_pe() == 0 ? "PE 1's piece" : "PE 0's piece", "in place"});
     try {
       self.world().all_gather_v(data, other, {1, 2, 3}, {0, 0, 0});
       FAIL("a list of three for two PEs");
     } catch (const heddle::error& failure) {
       CHECK(std::string(failure.what()).find("list of 3 numbers") != std::string::npos);
     }
+    self.world().barrier();
+  });
+}
+
+TEST_CASE("kernels that take part in collectives, launched wrongly") {
+  run_as_threads(2, [](runtime& self) {
+    const auto team = self.world().handle();
+    heddle_kernel_t kernel{nullptr, [] { return static_cast<void*>(nullptr); }};
+    int grid = 0;
+    int block = 0;
+    check_error(of(heddle_launch_collective(nullptr, nullptr, 1, 1, &kernel, &grid, 4)), invalid,
+                {"heddle_launch_collective", "team is NULL"});
+    check_error(of(heddle_launch_collective(team, nullptr, 1, 1, nullptr, &grid, 4)), invalid,
+                {"heddle_launch_collective", "kernel is NULL"});
+    check_error(of(heddle_launch_collective(team, nullptr, 1, 1, &kernel, nullptr, 4)), invalid,
+                {"arguments is NULL"});
+    check_error(of(heddle_launch_collective(team, nullptr, 1, 1, &kernel, &grid, 1 << 20)), invalid,
+                {"1048576 bytes"});
+    for (const int blocks : {1, 2})
+      CHECK(heddle_launch_collective(team, nullptr, blocks, 1, &kernel, &grid, 4) !=
+            HEDDLE_SUCCESS);
+    check_error(of(heddle_launch_shape(team, 4, nullptr, &block)), invalid, {"grid is NULL"});
+    check_error(of(heddle_launch_shape(nullptr, 4, &grid, &block)), invalid, {"team is NULL"});
+    CHECK(heddle_launch_shape(team, 1 << 20, &grid, &block) == HEDDLE_SUCCESS);
+    CHECK(grid == 1);
+    CHECK(block == 1);
+    self.world().barrier();
+  });
+}
+
+TEST_CASE("operations that were not made, or for something else") {
+  run_as_threads(2, [](runtime& self) {
+    const auto team = self.world().handle();
+    float data[4] = {};
+    const float factor = 0.5f;
+    heddle_op_t made = HEDDLE_SUM;
+    const auto make = [&](heddle_type_t type, const void* from, int where, heddle_op_t* op) {
+      return of(
+          heddle_op_create_scaled_sum(team, type, from, static_cast<heddle_scalar_t>(where), op));
+    };
+    check_error(make(f32, nullptr, HEDDLE_SCALAR_HOST, &made), invalid,
+                {"heddle_op_create_scaled_sum", "factor is NULL"});
+    check_error(make(f32, &factor, HEDDLE_SCALAR_HOST, nullptr), invalid, {"op is NULL"});
+    check_error(make(f32, &factor, 7, &made), invalid, {"7 is not a heddle_scalar_t"});
+    check_error(make(static_cast<heddle_type_t>(55), &factor, 0, &made), invalid,
+                {"55 is not a heddle_type_t"});
+    check_error(make(HEDDLE_FLOAT16, reinterpret_cast<const char*>(&factor) + 1,
+                     HEDDLE_SCALAR_DEVICE, &made),
+                invalid, {"aligned to its 4 bytes", "float16"});
+    CHECK(made == HEDDLE_SUM);
+    REQUIRE(make(f32, &factor, HEDDLE_SCALAR_HOST, &made).status == HEDDLE_SUCCESS);
+    check_error(of(heddle_all_reduce(team, data, data, 4, HEDDLE_INT32, made, nullptr)), invalid,
+                {"made for elements of float32, not of int32"});
+    const auto pair = self.world().split_color(0, self.my_pe());
+    check_error(of(heddle_all_reduce(pair.handle(), data, data, 4, f32, made, nullptr)), invalid,
+                {"none that was made for this team"});
+    CHECK(heddle_all_reduce(team, data, data, 4, f32, made, nullptr) == HEDDLE_SUCCESS);
+    CHECK(heddle_op_destroy(team, made) == HEDDLE_SUCCESS);
+    check_error(of(heddle_op_destroy(team, made)), invalid, {"heddle_op_destroy", "no operation"});
+    check_error(of(heddle_op_destroy(team, HEDDLE_SUM)), invalid, {"0 is no operation"});
+    check_error(of(heddle_all_reduce(team, data, data, 4, f32, made, nullptr)), invalid,
+                {"none that was made"});
     self.world().barrier();
   });
 }
@@ -152,6 +228,21 @@ TEST_CASE("HEDDLE_CHECK=1 names who calls differently") {
     const std::size_t places[] = {0, 16, 32};
     check_error(of(heddle_all_gather_v(team, data, other, counts, places, f32, nullptr)), mismatch,
                 {"PE 2 gave count 9 for PE 2", "PE 0 gave 4"});
+    check_error(
+        of(heddle_reduce_scatter_v(team, data, other, counts, places, f32, HEDDLE_SUM, nullptr)),
+        mismatch, {"PE 2 gave count 9 for PE 2", "PE 0 gave 4"});
+    check_error(of(me == 1 ? heddle_all_reduce(team, data, other, 4, f32, HEDDLE_SUM, nullptr)
+                           : heddle_reduce_scatter_v(team, data, other, counts, places, f32,
+                                                     HEDDLE_SUM, nullptr)),
+                mismatch, {"different functions"});
+    heddle_kernel_t kernel{[](const void*, const void*) {}, nullptr};
+    check_error(of(heddle_launch_collective(team, nullptr, me == 2 ? 3 : 1, 1, &kernel, data, 4)),
+                mismatch, {"PE 2 gave 3 blocks", "PE 0 gave 1 blocks"});
+    const heddle::scaled_sum<float> scaled(self.world(), me == 1 ? 2.0f : 1.0f);
+    check_error(
+        of(heddle_all_reduce(team, data, other, 4, f32,
+                             static_cast<heddle_op_t>(static_cast<heddle::op>(scaled)), nullptr)),
+        mismatch, {"PE 1 gave", "factor 0x40000000", "PE 0 gave", "factor 0x3f800000"});
     // PE 0 waits for 5 elements of PE 1, which sends 1.
     const std::size_t sent[] = {1, 1, 1};
     const std::size_t received[] = {1, me == 0 ? std::size_t{5} : 1, 1};

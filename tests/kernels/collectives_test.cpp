@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <heddle/device_array.hpp>
 #include <heddle/heddle.hpp>
 #include <heddle/run_as_threads.hpp>
@@ -114,6 +115,17 @@ class caller {
     for (std::size_t pe = 0; pe < n_pes_; ++pe)
       expect(places[pe], counts[pe], static_cast<int>(pe), 0);
     finish();
+  }
+  void reduce_scatter_v(const lengths& counts, bool in_place) {
+    const auto places = places_of(counts);
+    const auto n = counts[static_cast<std::size_t>(me_)];
+    start("reduce_scatter_v", n);
+    for (std::size_t pe = 0; pe < n_pes_; ++pe)
+      fill(input_ + places[pe], counts[pe], me_, static_cast<int>(pe));
+    int* output = in_place ? input_ + places[static_cast<std::size_t>(me_)] : output_;
+    team_.reduce_scatter_v(input_, output, counts, places, op::sum, queue_);
+    expect_sum(n, me_, output);
+    if (!in_place) finish();
   }
   /// By rows: what each PE sends to each.
   void all_to_all_v(const std::vector<lengths>& counts) {
@@ -293,6 +305,7 @@ TEST_CASE("pieces of any size, some of them empty") {
           lengths counts;
           for (int i = 0; i < n_pes; ++i) counts.push_back(some());
           pe.all_gather_v(counts);
+          pe.reduce_scatter_v(counts, call % 2 == 0);
           std::vector<lengths> table;
           for (int i = 0; i < n_pes; ++i) {
             table.emplace_back();
@@ -301,8 +314,131 @@ TEST_CASE("pieces of any size, some of them empty") {
           pe.all_to_all_v(table);
         }
         pe.all_gather_v(lengths(static_cast<std::size_t>(n_pes), 0));
+        pe.reduce_scatter_v(lengths(static_cast<std::size_t>(n_pes), 0), false);
       }
     });
+}
+
+TEST_CASE("teams of more than 64 PEs have every collective but sends and AllToAllV") {
+  if (on_gpu()) return;  // not of so many PEs
+  ::setenv("HEDDLE_HEAP_SIZE", "256M", 1);
+  ::setenv("HEDDLE_MAX_TEAMS", "2", 1);  // each has memory for all PEs
+  const bool sanitized = std::getenv("HEDDLE_DEV_TEST_THREADS") != nullptr;
+  for (const int n_pes : sanitized ? std::vector{66} : std::vector{65, 128}) {
+    const std::size_t most = n_pes == 65 ? 9001 : 100;  // 9001 are more than a slot
+    CAPTURE(n_pes);
+    run_as_threads(n_pes, [&](runtime& self) {
+      const auto world = self.world();
+      caller pe(self, world, most, n_pes % 2 == 0);
+      for (const std::size_t n : {std::size_t{0}, std::size_t{1}, most}) all_of_them(pe, n_pes, n);
+      lengths counts;
+      for (int i = 0; i < n_pes; ++i) counts.push_back(i % 3 == 0 ? 0 : 7 * (i % 5));
+      pe.all_gather_v(counts);
+      pe.reduce_scatter_v(counts, false);
+      const std::vector<std::size_t> none(static_cast<std::size_t>(n_pes), 0);
+      int value = 0;
+      const auto refused = [&](auto call) {
+        try {
+          call();
+          check(false, "a call that is not for so many PEs");
+        } catch (const heddle::error& failure) {
+          check(failure.status() == HEDDLE_ERROR_NOT_SUPPORTED, failure.what());
+          check(std::string(failure.what()).find("at most 64 PEs") != std::string::npos,
+                failure.what());
+        }
+      };
+      refused([&] { world.all_to_all_v(&value, none, none, &value, none, none); });
+      refused([&] { world.send(&value, 1, (self.my_pe() + 1) % n_pes); });
+    });
+  }
+  ::unsetenv("HEDDLE_MAX_TEAMS");
+  ::unsetenv("HEDDLE_HEAP_SIZE");
+}
+
+namespace {
+
+/// A sum, and that sum times a factor, from the host and from memory of the device: by what is
+/// exact in each type.
+template <class T>
+void check_scaled_sums(const runtime& self, std::size_t n, const char* type) {
+  using factor = typename heddle::scaled_sum<T>::factor;
+  const auto world = self.world();
+  const auto queue = self.create_stream();
+  const int n_pes = self.n_pes();
+  const auto element = [](int value) {
+    if constexpr (small_float<T>) {
+      return from_float<T>(static_cast<float>(value));
+    } else {
+      return static_cast<T>(value);
+    }
+  };
+  const device_array<T> memory(self, (2 + static_cast<std::size_t>(n_pes)) * n + 1);
+  const device_array<factor> late(self, 1);
+  T* in = memory.data();
+  T* out = in + static_cast<std::size_t>(n_pes) * n;
+  std::vector<T> mine(static_cast<std::size_t>(n_pes) * n);
+  for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = element((self.my_pe() + 1) % 2);
+  write(queue, in, mine);
+  const int ones = (n_pes + 1) / 2;
+  const heddle::scaled_sum<T> twice(world, factor{2});
+  const auto by_device = heddle::scaled_sum<T>::by_device(world, late.data());
+  const auto expect = [&](const T* from, int value, const std::string& what) {
+    const auto got = read(queue, from, n);
+    const T right = element(value);
+    const auto same = [&](const T& each) { return std::memcmp(&each, &right, sizeof(T)) == 0; };
+    check(std::all_of(got.begin(), got.end(), same),
+          what + " of " + std::to_string(n) + " " + type + " on " + std::to_string(n_pes) + " PEs");
+  };
+  world.all_reduce(in, out, n, twice, queue);
+  expect(out, 2 * ones, "scaled all_reduce");
+  world.reduce_scatter(in, out, n, twice, queue);
+  expect(out, 2 * ones, "scaled reduce_scatter");
+  for (const int value : {3, 1}) {
+    write(queue, late.data(), std::vector<factor>{static_cast<factor>(value)});
+    world.all_reduce(in, out, n, by_device, queue);
+    expect(out, value * ones, "all_reduce scaled on the device");
+  }
+  world.reduce(in, out, n, by_device, n_pes - 1, queue);
+  if (self.my_pe() == n_pes - 1) expect(out, ones, "scaled reduce");
+  world.all_reduce(in, out, n, op::sum, queue);
+  expect(out, ones, "all_reduce after scaled ones");
+}
+
+/// The sum of two PEs is more than float16 holds, half of it is not.
+void check_wide_sum(const runtime& self, std::size_t n) {
+  const auto queue = self.create_stream();
+  const device_array<f16> memory(self, n);
+  write(queue, memory.data(), std::vector<f16>(n, from_float<f16>(40'000.0f)));
+  const heddle::scaled_sum<f16> half(self.world(), 0.5f);
+  self.world().all_reduce(memory.data(), memory.data(), n, half, queue);
+  const auto got = read(queue, memory.data(), n);
+  check(std::all_of(got.begin(), got.end(), [](f16 x) { return to_float(x) == 40'000.0f; }),
+        "a float16 sum of 80000, halved");
+}
+
+}  // namespace
+
+TEST_CASE("sums are scaled by factors of the host and of the device, in every type and algorithm") {
+  for (const auto* algo : {"", "ring", "tree", "two_shot"}) {
+    ::setenv("HEDDLE_ALGO", algo, 1);
+    for (const int n_pes : fewer_if_sanitized({1, 2, 3}))
+      run_as_threads(n_pes, [&](runtime& self) {
+        for (const std::size_t n : {3, 5000}) {
+          if (n_pes == 2) check_wide_sum(self, n);
+          check_scaled_sums<std::int8_t>(self, n, "int8");
+          check_scaled_sums<std::uint16_t>(self, n, "uint16");
+          check_scaled_sums<std::int32_t>(self, n, "int32");
+          check_scaled_sums<std::uint64_t>(self, n, "uint64");
+          check_scaled_sums<f8_e4m3>(self, n, "float8_e4m3");
+          check_scaled_sums<f8_e5m2>(self, n, "float8_e5m2");
+          check_scaled_sums<f16>(self, n, "float16");
+          check_scaled_sums<bf16>(self, n, "bfloat16");
+          check_scaled_sums<float>(self, n, "float32");
+          check_scaled_sums<double>(self, n, "float64");
+        }
+      });
+  }
+  ::unsetenv("HEDDLE_ALGO");
 }
 
 TEST_CASE("teams that share PEs, and both kinds of collectives, do not disturb each other") {

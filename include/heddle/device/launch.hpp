@@ -75,4 +75,17 @@ void launch(const stream& stream, int grid, int block, Kernel kernel, Args... ar
                               sizeof call));
 }
 
+/// The same for a kernel that calls collectives of the team (collectives.hpp), in the order of the
+/// team's other collectives: see heddle_launch_collective. Without a stream it has run on return.
+template <class Kernel, class... Args>
+void launch_collective(const team& team, on_stream where, int grid, int block, Kernel kernel,
+                       Args... arguments) {
+  const detail::kernel_call<Kernel, Args...> call{kernel, {arguments...}};
+  static_assert(standard::is_trivially_copyable_v<decltype(call)>,
+                "a kernel and its arguments are copied to the device as bytes");
+  const heddle_kernel_t forms = detail::forms_of<detail::kernel_call<Kernel, Args...>>();
+  detail::check(heddle_launch_collective(team.handle(), where.handle, grid, block, &forms, &call,
+                                         sizeof call));
+}
+
 }  // namespace heddle

@@ -191,6 +191,7 @@ class link_set {
   /// A word is 8 bytes of data: one to eight elements, the last word of a step perhaps fewer.
   HEDDLE_FN bool move_words(const T* input, T* output, size_t n,
                             detail::reduce_step<Op> reduction) {
+    using acc = accumulator<T>;
     constexpr size_t per_word = 8 / sizeof(T);
     const uint32_t period = team_.flag_period();
     const size_t words = (n + per_word - 1) / per_word;
@@ -199,11 +200,11 @@ class link_set {
          w += static_cast<size_t>(group_.size())) {
       const size_t first = w * per_word;
       const size_t elements = n - first < per_word ? n - first : per_word;
-      T value[per_word]{};
+      typename acc::type value[per_word]{};
       bool empty = true;
       auto take = [&](const T* word) {
         for (size_t e = 0; e < per_word; ++e)
-          value[e] = empty ? word[e] : detail::combine_stored<T, Op>(value[e], word[e], reduction);
+          value[e] = empty ? acc::widen(word[e]) : reduction.combine(value[e], acc::widen(word[e]));
         empty = false;
       };
       for (int i = 0; i < receiving_ && arrived; ++i) {
@@ -216,12 +217,12 @@ class link_set {
         for (size_t e = 0; e < elements; ++e) word[e] = input[first + e];
         take(word);
       }
-      for (size_t e = 0; e < per_word; ++e)
-        value[e] = detail::finish_stored<T, Op>(value[e], reduction);
+      T result[per_word];
+      for (size_t e = 0; e < per_word; ++e) result[e] = acc::narrow(reduction.finish(value[e]));
       if (output)
-        for (size_t e = 0; e < elements; ++e) output[first + e] = value[e];
+        for (size_t e = 0; e < elements; ++e) output[first + e] = result[e];
       uint64_t data;
-      memcpy(&data, value, sizeof data);
+      memcpy(&data, result, sizeof data);
       for (int i = 0; i < sending_; ++i)
         ll_store(&send_[i].peers->ll[slot_of(send_[i])][w], data, ll_flag(send_[i].step, period));
     }

@@ -35,22 +35,30 @@ struct accumulator<T> {
 /// Integers are those of the library's kernels: unsigned, whatever the user's are, so that signed
 /// ones wrap.
 struct reduce_sum {
-  /// For an average: what a complete sum is divided by, below 0 that of signed integers, which
-  /// truncate towards zero as all do; 0 for a sum. (One word: kernels carry it everywhere.)
+  /// What a complete sum is divided by, for an average; below 0 that of signed integers, which
+  /// truncate towards zero as all do. 0 for a sum, `scaled` for one that is multiplied.
   int32_t divisor = 0;
+  uint64_t factor = 0;  ///< of a scaled sum: the bits of an accumulator
+
+  static constexpr int32_t scaled = -2147483647 - 1;
 
   HEDDLE_FN static reduce_sum average_of(int n_pes, bool is_signed) {
     return {is_signed ? -n_pes : n_pes};
   }
+  template <class A>
+  HEDDLE_FN static reduce_sum scaled_by(A factor);
   template <class A>
   HEDDLE_FN A combine(A a, A b) const {
     return static_cast<A>(a + b);
   }
   template <class A>
   HEDDLE_FN A finish(A sum) const;
+  template <class A>
+  HEDDLE_FN A factor_as() const;
   HEDDLE_FN bool finishes() const { return divisor != 0; }
+  HEDDLE_FN bool scales() const { return divisor == scaled; }
   /// Of what is not complete.
-  HEDDLE_FN reduce_sum unfinished() const { return {0}; }
+  HEDDLE_FN reduce_sum unfinished() const { return {}; }
 };
 
 struct reduce_prod {
@@ -158,7 +166,28 @@ struct reduce_step : step_place<Op> {
 }  // namespace detail
 
 template <class A>
+HEDDLE_FN A reduce_sum::factor_as() const {
+  if constexpr (standard::is_integral_v<A>) {
+    return static_cast<A>(factor);
+  } else if constexpr (sizeof(A) == sizeof(float)) {
+    return detail::as_float(static_cast<uint32_t>(factor));
+  } else {
+    return detail::as_double(factor);
+  }
+}
+
+template <class A>
+HEDDLE_FN reduce_sum reduce_sum::scaled_by(A factor) {
+  if constexpr (standard::is_integral_v<A>) {
+    return {scaled, static_cast<uint64_t>(factor)};
+  } else {
+    return {scaled, detail::as_bits(factor)};
+  }
+}
+
+template <class A>
 HEDDLE_FN A reduce_sum::finish(A sum) const {
+  if (scales()) return reduce_prod{}.combine(sum, factor_as<A>());
   if constexpr (standard::is_integral_v<A>) {
     return detail::divided_integer(sum, divisor);
   } else {

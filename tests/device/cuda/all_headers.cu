@@ -14,8 +14,12 @@
 #include <heddle/device/coll/all_reduce_tree.hpp>
 #include <heddle/device/coll/all_reduce_two_shot.hpp>
 #include <heddle/device/coll/exchange.hpp>
+#include <heddle/device/coll/hop.hpp>
+#include <heddle/device/coll/rounds.hpp>
 #include <heddle/device/coll/scratch.hpp>
 #include <heddle/device/coll/transfers.hpp>
+#include <heddle/device/coll/tuning.hpp>
+#include <heddle/device/collectives.hpp>
 #include <heddle/device/cuda_groups.hpp>
 #include <heddle/device/group.hpp>
 #include <heddle/device/host_groups.hpp>
@@ -23,6 +27,7 @@
 #include <heddle/device/link.hpp>
 #include <heddle/device/ll.hpp>
 #include <heddle/device/ll128.hpp>
+#include <heddle/device/one_block.hpp>
 #include <heddle/device/platform.hpp>
 #include <heddle/device/reduction.hpp>
 #include <heddle/device/team.hpp>
@@ -30,3 +35,4 @@
 #include <heddle/device/types.hpp>
 #include <heddle/error.hpp>
 #include <heddle/heddle.hpp>
+#include <heddle/reduce_by.hpp>

@@ -24,6 +24,7 @@ namespace {
 constexpr const char* source = R"(
 #include <heddle/device/coll/all_reduce_one_shot.hpp>
 #include <heddle/device/coll/all_reduce_two_shot.hpp>
+#include <heddle/device/collectives.hpp>
 #include <heddle/device/team.hpp>
 
 struct arguments {

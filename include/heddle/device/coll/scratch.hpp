@@ -8,6 +8,20 @@
 
 namespace heddle {
 
+/// The memory of a hop on one PE (hop.hpp): what comes from the PE before, and its own counts of
+/// what it sends to the PE behind. Zero at the start.
+struct hop_memory {
+  static constexpr int slots = 4;
+  static constexpr size_t slot_bytes = 32768;
+
+  alignas(2 * cache_line) uint64_t tail;    ///< slots that the PE before has filled
+  alignas(2 * cache_line) uint64_t credit;  ///< slots that the PE behind has emptied
+  alignas(2 * cache_line) uint64_t sent;
+  uint64_t received;
+  alignas(2 * cache_line) byte slot[slots][slot_bytes];
+  byte outgoing[slots][slot_bytes];  ///< what the network takes, of what this PE sends
+};
+
 /// The collectives' part of a team's memory, at the same offset on every member, all zero at the
 /// start and touched by what is used alone. [c] is by channel, [pe] by PE:
 ///
@@ -18,8 +32,9 @@ namespace heddle {
 ///     one-shot   [c][half][pe]   slots that only that PE writes: of LL words, of LL128 lines, or
 ///                                a flag and data
 ///     mailboxes  [c][pe]         see mailbox.hpp
-///     links      [c]             see link.hpp; last, so that a team without rings and trees can do
-///                                without their memory
+///     links      [c]             see link.hpp
+///     hops       [c]             see hop.hpp; of large teams alone. Links and hops are last, so
+///                                that a team without rings and trees can do without their memory
 class channel_scratch {
  public:
   static constexpr int max_channels = 64;
@@ -30,12 +45,21 @@ class channel_scratch {
   static constexpr size_t one_shot_capacity = 16384;  ///< bytes of data of a one-shot Simple slot
   static constexpr int num_links = 8;
   static constexpr int rail_link = 7;  ///< of the ring across domains
+  static constexpr int max_hop_channels = 4;
+  static constexpr int num_hops = 16;  ///< of 2^16 PEs
 
   /// Bytes of data of a one-shot slot.
   HEDDLE_FN static constexpr size_t one_shot_bytes(protocol proto) {
     return proto == protocol::simple ? one_shot_capacity
            : proto == protocol::ll   ? ll_capacity
                                      : ll128_capacity;
+  }
+
+  /// Channels of what goes by mailboxes in a team with remote PEs: each lends up to all slots to
+  /// each of them at a time, and the replies to that must find room in the queue to the proxy.
+  HEDDLE_FN static constexpr int network_channels(int n_pes) {
+    const int channels = static_cast<int>(command_queue_ref::slots) / (2 * mailbox::slots * n_pes);
+    return channels < 1 ? 1 : channels < max_slot_channels ? channels : max_slot_channels;
   }
 
   /// Counters that live from call to call. Each counts the calls of one kind, the same on every PE.
@@ -109,16 +133,25 @@ class channel_scratch {
     return reinterpret_cast<link_memory*>(base_ + link_offset(n_pes_)) + channel_ * num_links;
   }
 
+  /// Of a team of more than max_direct_pes.
+  HEDDLE_FN hop_memory& hop(int k) const {
+    return reinterpret_cast<hop_memory*>(base_ + link_offset(n_pes_) +
+                                         links_bytes)[channel_ * num_hops + static_cast<size_t>(k)];
+  }
+
   /// Of any team of at most n_pes PEs. (The larger ones have no direct algorithms.)
   HEDDLE_FN static constexpr size_t bytes_per_team(int n_pes, bool with_links = true) {
-    return link_offset(static_cast<size_t>(n_pes < max_direct_pes ? n_pes : max_direct_pes)) +
-           (with_links ? size_t{max_slot_channels} * num_links * sizeof(link_memory) : 0);
+    const bool is_large = n_pes > max_direct_pes;
+    return link_offset(static_cast<size_t>(is_large ? max_direct_pes : n_pes)) +
+           (with_links ? links_bytes : 0) +
+           (is_large ? size_t{max_hop_channels} * num_hops * sizeof(hop_memory) : 0);
   }
 
  private:
   static constexpr size_t line = 2 * cache_line;
   static constexpr size_t staging_bytes = size_t{4} << 20;   ///< of all channels, in one direction
   static constexpr size_t most_staging = size_t{512} << 10;  ///< of a channel
+  static constexpr size_t links_bytes = size_t{max_slot_channels} * num_links * sizeof(link_memory);
 
   HEDDLE_FN static constexpr size_t direct_pes(size_t n) { return n <= max_direct_pes ? n : 0; }
   HEDDLE_FN static constexpr size_t arrival_offset() { return max_channels * sizeof(state_type); }

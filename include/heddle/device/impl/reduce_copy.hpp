@@ -238,6 +238,7 @@ struct streaming_vector {
   [[gnu::always_inline]] static type finish(type sum, reduce_step<Op> reduction) {
     if constexpr (std::is_same_v<Op, reduce_sum>) {
       if (reduction.template finishes<T>()) {
+        if (reduction.op.scales()) return sum * reduction.op.template factor_as<T>();
         if constexpr (std::is_integral_v<T>) {
           if (reduction.op.divisor < 0)
             return (type)((ordered)sum / static_cast<ordered_element>(-reduction.op.divisor));

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/coll/all_reduce_one_shot.hpp>
+#include <heddle/device/coll/all_reduce_ring.hpp>
+#include <heddle/device/coll/all_reduce_two_shot.hpp>
+#include <heddle/device/coll/exchange.hpp>
+#include <heddle/device/coll/rounds.hpp>
+#include <heddle/device/coll/tuning.hpp>
+#include <heddle/device/one_block.hpp>
+
+/// How the collectives that kernels call (collectives.hpp) go: by what the team and the bytes say
+/// alone, so that every PE decides the same.
+namespace heddle::detail {
+
+inline constexpr tuning limits_in_kernel = HEDDLE_ON_CUDA ? cuda_tuning : host_tuning;
+inline constexpr int nobody = exchange_args<equal_pieces>::nobody;
+inline constexpr int everybody = exchange_args<equal_pieces>::everybody;
+
+template <class Op>
+inline constexpr bool is_builtin_reduction =
+    standard::is_same_v<Op, reduce_sum> || standard::is_same_v<Op, reduce_prod> ||
+    standard::is_same_v<Op, reduce_extremum>;
+
+/// What elements of T are combined as: for heddle's own reductions integers are unsigned, so that
+/// signed ones wrap.
+template <class T, bool Unsigned>
+struct combined_as {
+  using type = T;
+};
+template <class T>
+struct combined_as<T, true> {
+  using type = standard::make_unsigned_t<T>;
+};
+template <class T, class Op>
+using combined = typename combined_as<T, is_builtin_reduction<Op> && standard::is_integral_v<T> &&
+                                             standard::is_signed_v<T>>::type;
+
+template <class T>
+HEDDLE_FN constexpr reduce_extremum extremum_of(bool is_max) {
+  using acc = typename accumulator<T>::type;
+  return reduce_extremum::of(is_max, sizeof(acc),
+                             standard::is_integral_v<T> && standard::is_signed_v<T>,
+                             !standard::is_integral_v<T>);
+}
+
+/// Runs `work(block)` in the first `most` blocks, as if they were the grid. On return all threads
+/// of the block are through: what it has written may be read, and what it has read written.
+template <block_group B, class Work>
+HEDDLE_FN void in_few_blocks(const B& block, int most, const Work& work) {
+  const int blocks = block.num_blocks() < most ? block.num_blocks() : most;
+  if (block.block_rank() < blocks) work(block_of_few<B>(block, block.block_rank(), blocks));
+  block.sync();
+}
+
+HEDDLE_FN inline int channels_in_kernel(const team_ref& team) {
+  return team.has_network() ? channel_scratch::network_channels(team.n_pes())
+                            : channel_scratch::max_slot_channels;
+}
+
+template <class T, class Op, block_group B>
+HEDDLE_FN void reduce_in_kernel(const B& block, const team_ref& team, reduce_kind kind,
+                                const T* input, T* output, size_t n, int root, const Op& op) {
+  using element = combined<T, Op>;
+  if (n == 0) return;
+  const int n_pes = team.n_pes();
+  all_reduce_args args{.team = team, .input = input, .output = output, .count = n, .kind = kind};
+  args.root = root;
+  const bool is_mapped = !team.has_network();
+  const bool is_direct = n_pes <= channel_scratch::max_direct_pes;
+  const size_t bytes = n * sizeof(T);  // from each PE to each that combines
+  const size_t limit = is_mapped ? limits_in_kernel.one_shot : limits_in_kernel.network_one_shot;
+  const bool is_small =
+      n_pes == 1 || (is_direct && bytes * static_cast<size_t>(n_pes - 1) <= limit);
+  in_few_blocks(block, channels_in_kernel(team), [&](const auto& channel) {
+    if (is_small && is_mapped && bytes <= limits_in_kernel.one_shot_ll)
+      return all_reduce_one_shot<protocol::ll, element>(channel, args, op);
+    if (is_small) return all_reduce_one_shot<protocol::simple, element>(channel, args, op);
+    if (is_direct && (is_mapped || two_shot_has_network))
+      return all_reduce_two_shot<element>(channel, args, op);
+    const int me = team.my_pe();
+    args.topology.ring_position = me;
+    args.topology.ring_previous = me == 0 ? n_pes - 1 : me - 1;
+    args.topology.ring_next = me == n_pes - 1 ? 0 : me + 1;
+    all_reduce_ring<protocol::simple, element>(channel, args, op);
+  });
+}
+
+/// Who sends what to whom, as exchange_args have it.
+struct exchange_ends {
+  int to;
+  int from;
+  equal_pieces sends;
+  equal_pieces receives;
+};
+
+HEDDLE_FN inline int root_of(operation what, const exchange_ends& ends) {
+  return what == operation::gather ? ends.to : ends.from;
+}
+
+template <block_group B>
+HEDDLE_FN void exchange_in_kernel(const B& block, const team_ref& team, operation what,
+                                  const void* input, void* output, const exchange_ends& ends) {
+  if (ends.sends.bytes == 0) return;
+  if (team.n_pes() > channel_scratch::max_direct_pes) {
+    const rounds_args rounds{.team = team,
+                             .what = what,
+                             .input = static_cast<const byte*>(input),
+                             .output = static_cast<byte*>(output),
+                             .bytes = ends.sends.bytes,
+                             .root = root_of(what, ends)};
+    return in_few_blocks(block, channel_scratch::max_hop_channels,
+                         [&](const auto& channel) { exchange_in_rounds(channel, rounds); });
+  }
+  const bool all_alike = what == operation::all_gather || what == operation::all_to_all;
+  exchange_args<equal_pieces> args{
+      .team = team,
+      .what = what,
+      .input = static_cast<const byte*>(input),
+      .output = static_cast<byte*>(output),
+      .to = ends.to,
+      .from = ends.from,
+      .words_up_to = limits_in_kernel.words,
+      .slots_up_to = all_alike ? limits_in_kernel.slots : limits_in_kernel.rooted_slots,
+      .network_slots_up_to = limits_in_kernel.network_slots,
+      .pull = what != operation::gather};
+  args.sends = ends.sends;
+  args.receives = ends.receives;
+  in_few_blocks(block, channels_in_kernel(team),
+                [&](const auto& channel) { exchange(channel, args); });
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/group.hpp>
+
+namespace heddle {
+
+namespace detail {
+
+/// A block that is one of the first few of its grid, as if these were the grid.
+template <block_group B>
+class block_of_few : public B {
+ public:
+  HEDDLE_FN block_of_few(const B& block, int rank, int count)
+      : B(block), rank_(rank), count_(count) {}
+  HEDDLE_FN int block_rank() const { return rank_; }
+  HEDDLE_FN int num_blocks() const { return count_; }
+
+ private:
+  int rank_;
+  int count_;
+};
+
+}  // namespace detail
+
+/// The calling block as a grid of its own: for what one block of a grid does alone.
+template <block_group B>
+HEDDLE_FN detail::block_of_few<B> one_block(const B& block) {
+  return {block, 0, 1};
+}
+
+}  // namespace heddle

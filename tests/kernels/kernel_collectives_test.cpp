@@ -1,0 +1,359 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// The collectives that kernels call, on the device that HEDDLE_DEVICE chooses (see
+// kernels_test.cpp): from every block of a grid, and from one block alone.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <heddle/device/collectives.hpp>
+#include <heddle/device/launch.hpp>
+#include <heddle/device_array.hpp>
+#include <heddle/heddle.hpp>
+#include <heddle/reduce_by.hpp>
+#include <heddle/run_as_threads.hpp>
+#include <heddle/symmetric_array.hpp>
+#include <string>
+#include <vector>
+
+#include "kernels/on_device.hpp"
+
+using namespace heddle;
+using namespace heddle::testing;
+
+namespace {
+
+enum class which : int {
+  all_reduce,
+  all_reduce_in_place,
+  reduce_scatter,
+  reduce,
+  broadcast,
+  all_gather,
+  all_to_all,
+  gather,
+  scatter
+};
+constexpr const char* names[] = {"all_reduce", "all_reduce in place", "reduce_scatter", "reduce",
+                                 "broadcast",  "all_gather",          "all_to_all",     "gather",
+                                 "scatter"};
+
+/// One collective, from all blocks or from the last one.
+struct call_one {
+  template <block_group Block>
+  HEDDLE_FN void operator()(Block block, which what, bool alone, team_ref team, int* input,
+                            int* output, heddle::size_t n, int root) const {
+    if (!alone)
+      run(block, what, team, input, output, n, root);
+    else if (block.block_rank() == block.num_blocks() - 1)
+      run(one_block(block), what, team, input, output, n, root);
+  }
+
+ private:
+  template <block_group Block>
+  HEDDLE_FN static void run(Block block, which what, const team_ref& team, int* input, int* output,
+                            heddle::size_t n, int root) {
+    switch (what) {
+      case which::all_reduce:
+        return all_reduce(block, team, input, output, n);
+      case which::all_reduce_in_place:
+        return all_reduce(block, team, input, input, n);
+      case which::reduce_scatter:
+        return reduce_scatter(block, team, input, output, n);
+      case which::reduce:
+        return reduce(block, team, input, output, n, root);
+      case which::broadcast:
+        return broadcast(block, team, input, output, n, root);
+      case which::all_gather:
+        return all_gather(block, team, input, output, n);
+      case which::all_to_all:
+        return all_to_all(block, team, input, output, n);
+      case which::gather:
+        return gather(block, team, input, output, n, root);
+      case which::scatter:
+        return scatter(block, team, input, output, n, root);
+    }
+  }
+};
+
+/// Element i of a PE's input.
+int value_of(int pe, std::size_t i) { return pe * 10'007 + static_cast<int>(i % 9973); }
+
+/// What `me` has in its output, or -1 where nothing may be written.
+int expected_of(which what, int me, int n_pes, std::size_t n, int root, std::size_t i) {
+  const auto pe = static_cast<int>(i / n);
+  const std::size_t at = i % n;
+  const auto sum_at = [&](std::size_t place) {
+    int sum = 0;
+    for (int other = 0; other < n_pes; ++other) sum += value_of(other, place);
+    return sum;
+  };
+  const std::size_t mine = static_cast<std::size_t>(me) * n + at;
+  const bool is_root = me == root;
+  switch (what) {
+    case which::all_reduce:
+      return pe == 0 ? sum_at(at) : -1;
+    case which::all_reduce_in_place:
+      return -1;
+    case which::reduce_scatter:
+      return pe == 0 ? sum_at(mine) : -1;
+    case which::reduce:
+      return pe == 0 && is_root ? sum_at(at) : -1;
+    case which::broadcast:
+      return pe == 0 ? value_of(root, at) : -1;
+    case which::all_gather:
+      return value_of(pe, at);
+    case which::all_to_all:
+      return value_of(pe, mine);
+    case which::gather:
+      return is_root ? value_of(pe, at) : -1;
+    case which::scatter:
+      return pe == 0 ? value_of(root, mine) : -1;
+  }
+  return -1;
+}
+
+/// One PE's buffers, in the heap or its own, and its calls.
+class caller {
+ public:
+  caller(const runtime& self, const team& team, std::size_t most, bool symmetric)
+      : team_(team),
+        me_(team.my_pe()),
+        n_pes_(team.n_pes()),
+        queue_(self.create_stream()),
+        heap_(self, symmetric ? 2 * most * pieces() : 0),
+        own_(self, symmetric ? 0 : 2 * most * pieces()),
+        input_(symmetric ? heap_.data() : own_.data()),
+        output_(input_ + most * pieces()) {}
+
+  void call(which what, std::size_t n, int blocks, bool alone) {
+    const int root = static_cast<int>((n + static_cast<std::size_t>(blocks)) % pieces());
+    const std::size_t all = std::max<std::size_t>(n * pieces(), 1);
+    std::vector<int> input(all);
+    for (std::size_t i = 0; i < all; ++i) input[i] = value_of(me_, i);
+    write(queue_, input_, input);
+    write(queue_, output_, std::vector<int>(all, -1));
+    launch(queue_, blocks, threads(), call_one{}, what, alone, team_.ref(), input_, output_, n,
+           root);
+    const bool in_place = what == which::all_reduce_in_place;
+    const auto got = read(queue_, in_place ? input_ : output_, all);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < n * pieces(); ++i) {
+      const int right = !in_place ? expected_of(what, me_, n_pes_, n, root, i)
+                        : i < n   ? expected_of(which::all_reduce, me_, n_pes_, n, root, i)
+                                  : input[i];
+      wrong += got[i] != right;
+    }
+    check(wrong == 0, std::string(names[static_cast<int>(what)]) + " of " + std::to_string(n) +
+                          " elements, PE " + std::to_string(me_) + " of " + std::to_string(n_pes_) +
+                          ", " + std::to_string(blocks) +
+                          (alone ? " blocks, one calls: " : " blocks: ") + std::to_string(wrong) +
+                          " wrong");
+  }
+
+ private:
+  [[nodiscard]] std::size_t pieces() const { return static_cast<std::size_t>(n_pes_); }
+
+  const team& team_;
+  int me_;
+  int n_pes_;
+  stream queue_;
+  symmetric_array<int> heap_;
+  device_array<int> own_;
+  int* input_;
+  int* output_;
+};
+
+/// Of the same code more PEs tell a sanitizer no more.
+std::vector<int> fewer_if_sanitized(std::initializer_list<int> all) {
+  return std::getenv("HEDDLE_DEV_TEST_THREADS") ? pe_counts({3}) : pe_counts(all);
+}
+
+struct largest_magnitude {
+  template <class A>
+  HEDDLE_FN A combine(A a, A b) const {
+    return b * b > a * a ? b : a;
+  }
+};
+
+/// heddle's own reductions and a user's, of signed integers and of 16-bit floating point.
+struct reductions {
+  template <block_group Block>
+  HEDDLE_FN void operator()(Block block, team_ref team, const int* in, const bf16* in16, int* out,
+                            bf16* out16, heddle::size_t n) const {
+    all_reduce(block, team, in, out, n, reduce_min<int>());
+    all_reduce(block, team, in, out + n, n, reduce_max<int>());
+    all_reduce(block, team, in, out + 2 * n, n, reduce_avg<int>(team.n_pes()));
+    all_reduce(block, team, in, out + 3 * n, n, reduce_prod());
+    all_reduce(block, team, in, out + 4 * n, n, reduce_scaled_sum<int>(-3));
+    all_reduce(block, team, in, out + 5 * n, n, largest_magnitude());
+    all_reduce(block, team, in16, out16, n, reduce_max<bf16>());
+    all_reduce(block, team, in16, out16 + n, n, reduce_scaled_sum<bf16>(0.5f));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("kernels call every collective, at the scope of a grid and of a block") {
+  for (const int n_pes : fewer_if_sanitized({1, 2, 4})) {
+    CAPTURE(n_pes);
+    run_as_threads(n_pes, [&](runtime& self) {
+      const auto world = self.world();
+      for (const bool symmetric : {true, false}) {
+        caller pe(self, world, 70'001, symmetric);
+        for (const std::size_t n : {0, 1, 7, 300, 5000, 70'001})
+          for (int what = 0; what <= static_cast<int>(which::scatter); ++what) {
+            pe.call(static_cast<which>(what), n, 1, false);
+            pe.call(static_cast<which>(what), n, 3, false);
+            pe.call(static_cast<which>(what), n, 2, true);
+          }
+        // More blocks than there are channels: the others have nothing to do.
+        if (!on_gpu()) pe.call(which::all_reduce, 5000, 20, false);
+      }
+    });
+  }
+}
+
+TEST_CASE("kernels choose the reduction, one of their own too") {
+  for (const int n_pes : fewer_if_sanitized({1, 3}))
+    run_as_threads(n_pes, [&](runtime& self) {
+      const auto world = self.world();
+      const auto queue = self.create_stream();
+      for (const std::size_t n : {5, 3000}) {
+        const device_array<int> memory(self, 7 * n);
+        const device_array<bf16> memory16(self, 3 * n);
+        std::vector<int> mine(n);
+        std::vector<bf16> mine16(n);
+        const auto value = [](int pe, std::size_t i) {
+          return (pe % 2 == 0 ? 1 : -1) * (static_cast<int>(i % 5) + pe + 1);
+        };
+        for (std::size_t i = 0; i < n; ++i) {
+          mine[i] = value(self.my_pe(), i);
+          mine16[i] = from_float<bf16>(static_cast<float>(mine[i]));
+        }
+        write(queue, memory.data(), mine);
+        write(queue, memory16.data(), mine16);
+        launch(queue, 2, threads(), reductions{}, world.ref(), memory.data(), memory16.data(),
+               memory.data() + n, memory16.data() + n, n);
+        const auto got = read(queue, memory.data() + n, 6 * n);
+        const auto got16 = read(queue, memory16.data() + n, 2 * n);
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+          int sum = 0;
+          int product = 1;
+          int most = value(0, i);
+          int least = most;
+          int magnitude = most;
+          for (int pe = 0; pe < n_pes; ++pe) {
+            const int v = value(pe, i);
+            sum += v;
+            product *= v;
+            most = std::max(most, v);
+            least = std::min(least, v);
+            if (v * v > magnitude * magnitude) magnitude = v;
+          }
+          wrong += got[i] != least;
+          wrong += got[n + i] != most;
+          wrong += got[2 * n + i] != sum / n_pes;
+          wrong += got[3 * n + i] != product;
+          wrong += got[4 * n + i] != -3 * sum;
+          wrong += got[5 * n + i] != magnitude;
+          wrong += to_float(got16[i]) != static_cast<float>(most);
+          wrong += to_float(got16[n + i]) != 0.5f * static_cast<float>(sum);
+        }
+        check(wrong == 0, std::to_string(wrong) + " wrong of " + std::to_string(n) + " on " +
+                              std::to_string(n_pes) + " PEs");
+      }
+    });
+}
+
+TEST_CASE("kernels call every collective in teams of more than 64 PEs") {
+  // Not of so many PEs; and under sanitizers their blocks' threads take minutes.
+  if (on_gpu() || std::getenv("HEDDLE_DEV_TEST_THREADS")) return;
+  ::setenv("HEDDLE_HEAP_SIZE", "64M", 1);
+  ::setenv("HEDDLE_MAX_TEAMS", "2", 1);  // each has memory for all PEs
+  run_as_threads(66, [&](runtime& self) {
+    const auto world = self.world();
+    // 9000 are more than a slot of a hop.
+    const std::size_t most = 9000;
+    {
+      caller pe(self, world, most, true);
+      for (const std::size_t n : {std::size_t{1}, std::size_t{257}, most})
+        for (int what = 0; what <= static_cast<int>(which::scatter); ++what)
+          pe.call(static_cast<which>(what), n, n == 257 ? 2 : 1, false);
+    }
+    // More slots than a hop has.
+    const auto queue = self.create_stream();
+    const std::size_t many = 80'000;
+    const device_array<int> memory(self, many);
+    if (self.my_pe() == 3) write(queue, memory.data(), std::vector<int>(many, 77));
+    launch_collective(world, queue, 1, threads(), call_one{}, which::broadcast, false, world.ref(),
+                      memory.data(), memory.data(), many, 3);
+    check(read(queue, memory.data(), many) == std::vector<int>(many, 77), "a long chain");
+  });
+  ::unsetenv("HEDDLE_MAX_TEAMS");
+  ::unsetenv("HEDDLE_HEAP_SIZE");
+}
+
+TEST_CASE("the host reduces by a reduction of the user's, in order with other collectives") {
+  for (const int n_pes : fewer_if_sanitized({1, 2, 4}))
+    run_as_threads(n_pes, [&](runtime& self) {
+      const auto world = self.world();
+      const auto queue = self.create_stream();
+      const auto second = self.create_stream();
+      for (const std::size_t n : {1, 9, 40'000}) {
+        const auto pieces = static_cast<std::size_t>(n_pes);
+        const device_array<int> memory(self, (pieces + 1) * n);
+        int* in = memory.data();
+        int* out = in + pieces * n;
+        const auto value = [&](int pe, std::size_t i) {
+          return (pe % 2 == 0 ? -1 : 1) * (static_cast<int>(i % 7) + pe);
+        };
+        std::vector<int> mine(pieces * n);
+        for (std::size_t i = 0; i < mine.size(); ++i) mine[i] = value(self.my_pe(), i);
+        const auto expect = [&](std::size_t first, const char* what) {
+          const auto got = read(queue, out, n);
+          std::size_t wrong = 0;
+          for (std::size_t i = 0; i < n; ++i) {
+            int most = value(0, first + i);
+            for (int pe = 1; pe < n_pes; ++pe)
+              most = largest_magnitude().combine(most, value(pe, first + i));
+            wrong += got[i] != most;
+          }
+          check(wrong == 0, std::string(what) + " of " + std::to_string(n) + " on " +
+                                std::to_string(n_pes) + " PEs: " + std::to_string(wrong) +
+                                " wrong");
+        };
+        write(queue, in, mine);
+        all_reduce_by(world, in, out, n, largest_magnitude(), queue);
+        expect(0, "all_reduce_by");
+        reduce_scatter_by(world, in, out, n, largest_magnitude());
+        expect(static_cast<std::size_t>(self.my_pe()) * n, "reduce_scatter_by");
+        reduce_by(world, in, out, n, largest_magnitude(), n_pes - 1, queue);
+        if (self.my_pe() == n_pes - 1) expect(0, "reduce_by");
+        // On two streams: one after the other, and not at the same time.
+        for (int call = 0; call < 5; ++call) {
+          all_reduce_by(world, in, out, n, largest_magnitude(), queue);
+          world.all_reduce(in, in, n, op::max, second);
+          write(second, in, mine);
+        }
+        expect(0, "all_reduce_by beside all_reduce");
+      }
+      const device_array<int> memory(self, 8);
+      try {
+        all_reduce_by(world, memory.data(), memory.data() + 1, 4, largest_magnitude(), queue);
+        check(false, "buffers that overlap");
+      } catch (const heddle::error& failure) {
+        check(std::string(failure.what()).find("overlap") != std::string::npos, failure.what());
+      }
+      try {
+        reduce_by(world, static_cast<int*>(nullptr), static_cast<int*>(nullptr), 0,
+                  largest_magnitude(), n_pes);
+        check(false, "a root out of range");
+      } catch (const heddle::error& failure) {
+        check(failure.status() == HEDDLE_ERROR_INVALID_ARGUMENT, failure.what());
+      }
+    });
+}
