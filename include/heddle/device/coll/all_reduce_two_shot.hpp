@@ -305,10 +305,11 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args, Op op,
       parts.is_written(team.my_pe()) ? team.symmetric_offset(part.output, part.count * sizeof(T))
                                      : 0};
   const detail::segment<T> my_segment = parts.of(part.count, n_pes, team.my_pe());
-  const auto way = team.has_network() ? detail::two_shot_way::staged
-                                      : detail::two_shot_enter(block, team, scratch, epoch, mine,
-                                                               operation_of(args.kind));
-  if (block.rank() == 0) scratch.state().two_shot = epoch;
+  auto way = detail::two_shot_way::staged;
+  if (!team.has_network()) {
+    way = detail::two_shot_enter(block, team, scratch, epoch, mine, operation_of(args.kind));
+    if (block.rank() == 0) scratch.state().two_shot = epoch;  // all threads have read it
+  }
   if (way == detail::two_shot_way::aborted) return;
 
   if (way != detail::two_shot_way::staged) {
