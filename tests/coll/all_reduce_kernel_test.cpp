@@ -214,7 +214,7 @@ TEST_CASE("any count works: sizes that divide by nothing, that fill slots, that 
       CAPTURE(name_of(chosen.proto));
       runner run{team, chosen};
       for (std::size_t count : fewer<std::size_t>(
-               {2, 3, 15, 16, 17, 1024, 2047, 16384, 16385, 65537, 300007}, {3, 16385, 300007}))
+               {2, 3, 15, 16, 17, 1024, 2047, 16384, 16385, 65537, 300007}, {3, 16385, 70001}))
         for (bool in_place : {false, true})
           CHECK_NOTHROW(run.all_reduce<float>(HEDDLE_FLOAT32, HEDDLE_SUM, count, in_place));
       CHECK_NOTHROW(run.all_reduce<bf16>(HEDDLE_BFLOAT16, HEDDLE_MAX, 100003, true));
@@ -284,13 +284,13 @@ TEST_CASE("a user's own reduction, with state, is combined and finished by every
 }
 
 TEST_CASE("channels share the elements among blocks") {
-  local_team team(4, {.threads = block_threads()});
+  local_team team(is_sanitized() ? 3 : 4, {.threads = block_threads()});
   for (const plan& chosen : all_plans)
-    for (int channels : {2, 3, 8, 16}) {
+    for (int channels : fewer<int>({2, 3, 8, 16}, {3})) {
       CAPTURE(name_of(chosen.algo));
       CAPTURE(channels);
       runner run{team, chosen, channels};
-      for (std::size_t count : {1, 31, 5000, 140001})
+      for (std::size_t count : fewer<std::size_t>({1, 31, 5000, 140001}, {31, 5000}))
         CHECK_NOTHROW(run.all_reduce<float>(HEDDLE_FLOAT32, HEDDLE_SUM, count, false));
     }
 }
@@ -365,11 +365,11 @@ TEST_CASE("calls of any number of channels follow each other in one staging area
 }
 
 TEST_CASE("buffers may be misaligned, private or of both kinds, and a team's slots in any order") {
-  local_team team(4, {.threads = block_threads(), .table = true});
+  local_team team(is_sanitized() ? 3 : 4, {.threads = block_threads(), .table = true});
   for (const plan& chosen : all_plans)
     for (buffers where :
          {buffers::misaligned, buffers::private_memory, buffers::private_on_odd_pes})
-      for (std::size_t count : fewer<std::size_t>({1, 1000, 700001}, {1000, 30011})) {
+      for (std::size_t count : fewer<std::size_t>({1, 1000, 700001}, {1000, 9001})) {
         CAPTURE(name_of(chosen.algo));
         CAPTURE(count);
         runner run{team, chosen};
@@ -422,9 +422,9 @@ TEST_CASE("ReduceScatter and Reduce of any count, by any number of channels, in 
       CAPTURE(n_pes);
       CAPTURE(name_of(chosen.algo));
       CAPTURE(name_of(chosen.proto));
-      for (int channels : {1, 5}) {
+      for (int channels : fewer<int>({1, 5}, {2})) {
         runner run{team, chosen, channels};
-        for (std::size_t count : fewer<std::size_t>({2, 17, 4100, 90'007}, {17, 21'007}))
+        for (std::size_t count : fewer<std::size_t>({2, 17, 4100, 90'007}, {17, 5007}))
           for (buffers where : {buffers::symmetric, buffers::misaligned, buffers::private_memory,
                                 buffers::private_on_odd_pes}) {
             CAPTURE(count);
@@ -436,12 +436,12 @@ TEST_CASE("ReduceScatter and Reduce of any count, by any number of channels, in 
   }
 }
 
-TEST_CASE("flags wrap: with 8 bits, a thousand calls of changing sizes and algorithms are exact") {
+TEST_CASE("flags wrap: with 8 bits, many calls of changing sizes and algorithms are exact") {
   local_team team(3, {.threads = block_threads(), .flag_period = 255});
   std::vector<runner> runs;
   for (const plan& chosen : all_plans) runs.push_back({team, chosen});
   std::uint32_t random = 1;
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < (is_sanitized() ? 300 : 1000); ++i) {
     random = random * 1664525u + 1013904223u;
     auto& run = runs[(random >> 16) % 2 == 0 ? 0 : (random >> 18) % runs.size()];
     run.call = i;

@@ -207,11 +207,6 @@ class caller {
   std::vector<int> expected_;
 };
 
-/// Of the same code more PEs tell a sanitizer no more.
-std::vector<int> fewer_if_sanitized(std::initializer_list<int> all) {
-  return std::getenv("HEDDLE_DEV_TEST_THREADS") ? pe_counts({3}) : pe_counts(all);
-}
-
 void all_of_them(caller& pe, int n_pes, std::size_t n) {
   for (const bool in_place : {false, true}) {
     const int root = static_cast<int>(n % static_cast<std::size_t>(n_pes));
@@ -248,8 +243,11 @@ TEST_CASE("every collective is right, in every way and any kind of memory") {
       run_as_threads(n_pes, [&](runtime& self) {
         const auto world = self.world();
         for (const bool symmetric : {true, false}) {
-          caller pe(self, world, 40'001, symmetric);
-          for (const std::size_t n : {0, 1, 9, 1025, 40'001}) all_of_them(pe, n_pes, n);
+          const std::size_t most = less_if_sanitized(40'001);
+          caller pe(self, world, most, symmetric);
+          for (const std::size_t n :
+               {std::size_t{0}, std::size_t{1}, std::size_t{9}, std::size_t{1025}, most})
+            all_of_them(pe, n_pes, n);
         }
       });
     }
@@ -323,8 +321,7 @@ TEST_CASE("teams of more than 64 PEs have every collective but sends and AllToAl
   if (on_gpu()) return;  // not of so many PEs
   ::setenv("HEDDLE_HEAP_SIZE", "256M", 1);
   ::setenv("HEDDLE_MAX_TEAMS", "2", 1);  // each has memory for all PEs
-  const bool sanitized = std::getenv("HEDDLE_DEV_TEST_THREADS") != nullptr;
-  for (const int n_pes : sanitized ? std::vector{66} : std::vector{65, 128}) {
+  for (const int n_pes : is_sanitized() ? std::vector{66} : std::vector{65, 128}) {
     const std::size_t most = n_pes == 65 ? 9001 : 100;  // 9001 are more than a slot
     CAPTURE(n_pes);
     run_as_threads(n_pes, [&](runtime& self) {

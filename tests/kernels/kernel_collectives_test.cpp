@@ -166,11 +166,6 @@ class caller {
   int* output_;
 };
 
-/// Of the same code more PEs tell a sanitizer no more.
-std::vector<int> fewer_if_sanitized(std::initializer_list<int> all) {
-  return std::getenv("HEDDLE_DEV_TEST_THREADS") ? pe_counts({3}) : pe_counts(all);
-}
-
 struct largest_magnitude {
   template <class A>
   HEDDLE_FN A combine(A a, A b) const {
@@ -271,7 +266,7 @@ TEST_CASE("kernels choose the reduction, one of their own too") {
 
 TEST_CASE("kernels call every collective in teams of more than 64 PEs") {
   // Not of so many PEs; and under sanitizers their blocks' threads take minutes.
-  if (on_gpu() || std::getenv("HEDDLE_DEV_TEST_THREADS")) return;
+  if (on_gpu() || is_sanitized()) return;
   ::setenv("HEDDLE_HEAP_SIZE", "64M", 1);
   ::setenv("HEDDLE_MAX_TEAMS", "2", 1);  // each has memory for all PEs
   run_as_threads(66, [&](runtime& self) {

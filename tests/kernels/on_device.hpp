@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <heddle/heddle.hpp>
 #include <initializer_list>
@@ -23,6 +24,16 @@ inline bool on_gpu() {
 inline std::vector<int> pe_counts(std::initializer_list<int> all) {
   const char* chosen = std::getenv("HEDDLE_DEV_TEST_PES");
   return chosen ? std::vector<int>{std::atoi(chosen)} : std::vector<int>(all);
+}
+
+/// Under sanitizers (./dev test) everything takes many times longer, and more of the same code
+/// would tell no more.
+inline bool is_sanitized() { return std::getenv("HEDDLE_DEV_TEST_THREADS") != nullptr; }
+inline std::vector<int> fewer_if_sanitized(std::initializer_list<int> all) {
+  return is_sanitized() ? pe_counts({3}) : pe_counts(all);
+}
+inline std::size_t less_if_sanitized(std::size_t all) {
+  return is_sanitized() ? std::min<std::size_t>(all, 9'001) : all;
 }
 
 /// Of a block: warps on a GPU, few real threads on the host.
