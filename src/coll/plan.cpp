@@ -135,6 +135,12 @@ plan choose_reduction(const plan_question& question) {
     plan.algo = question.all_mapped && direct(question) ? algorithm::two_shot : algorithm::ring;
   if (plan.algo == algorithm::tree && question.what == collective::reduce_scatter)
     plan.algo = algorithm::ring;
+  // A GPU's teams have memory for these where init could know that they would be chosen.
+  if (!question.has_links && !is_direct(plan.algo))
+    plan.algo = question.all_mapped &&
+                        question.forced_protocol.value_or(protocol::simple) == protocol::simple
+                    ? algorithm::two_shot
+                    : algorithm::one_shot;
   plan.proto = question.forced_protocol.value_or(best_protocol(plan.algo, question));
   if (is_simple_only(plan.algo) && plan.proto != protocol::simple) {
     if (is_forced)

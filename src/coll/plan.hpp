@@ -70,6 +70,7 @@ struct plan_question {
   bool on_cuda = false;
   bool all_mapped = true;
   bool has_domains = false;    ///< several, of several PEs each
+  bool has_links = true;       ///< memory for rings and trees
   bool has_multicast = false;  ///< by an NVLink switch, as the user has asked for
   /// Whether the 128 bytes of a line of LL128 arrive together at every PE (see ll128.hpp).
   bool whole_lines = true;

@@ -3,6 +3,7 @@
 #include "host/cuda_pe_device.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <map>
@@ -138,11 +139,14 @@ cuda_pe_device::sharing meet_sharers(const gpu::gpu& gpu, bootstrap& bootstrap, 
     if (where.first != bootstrap.host_of(bootstrap.rank())) continue;
     const int peer = gpu.find(where.second);
     common.whole_lines &= peer >= 0 && gpu::has_nvlink(gpu.functions(), gpu.ordinal(), peer);
+    common.reach_hosts &= peer < 0 || gpu::can_access(gpu.functions(), gpu.ordinal(), peer);
   }
   // What does not hold for one does for none: all choose the same plans.
-  const std::byte mine{common.whole_lines};
-  for (const auto& theirs : bootstrap.all_gather({&mine, 1}, until))
+  const std::array mine{std::byte{common.whole_lines}, std::byte{common.reach_hosts}};
+  for (const auto& theirs : bootstrap.all_gather(mine, until)) {
     common.whole_lines &= theirs[0] != std::byte{0};
+    common.reach_hosts &= theirs[1] != std::byte{0};
+  }
   return shared;
 }
 

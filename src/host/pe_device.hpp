@@ -36,6 +36,7 @@ class pe_device {
   struct common_traits {
     int blocks = 1;           ///< resident at one time for certain
     bool whole_lines = true;  ///< those of LL128 arrive so (see plan_question)
+    bool reach_hosts = true;  ///< each reaches the memory of its host's others, as far as is known
   };
   [[nodiscard]] const common_traits& common() const { return common_; }
 

@@ -54,7 +54,7 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
   device_ = heddle::pe_device::choose(environment_, *bootstrap_, until);
   preload_kernels();
   const heddle::team_memory_pool::shape places = {
-      .places = environment_.max_teams, .world_size = n_pes(), .with_links = needs_links()};
+      .places = environment_.max_teams, .world_size = n_pes(), .with_links = has_links()};
   const auto internal_bytes = heddle::team_memory_pool::bytes_needed(places);
   heap_ = std::make_unique<heddle::symmetric_heap>(*bootstrap_, options_of_heap(internal_bytes),
                                                    device_->heap_memory());
@@ -94,11 +94,12 @@ void heddle_runtime::preload_kernels() {
 
 /// Memory of the host is not there before it is touched. A GPU's is, and rings and trees, which
 /// need the most, are for PEs that memory does not reach, and for those who ask for them.
-bool heddle_runtime::needs_links() const {
+bool heddle_runtime::has_links() const {
   return device_->is_host() ||
          pes_of_my_host(*bootstrap_).size() < static_cast<std::size_t>(n_pes()) ||
          n_pes() > heddle::channel_scratch::max_direct_pes || environment_.p2p_disable ||
-         environment_.algo == "ring" || environment_.algo == "tree";
+         !device_->common().reach_hosts || environment_.algo == "ring" ||
+         environment_.algo == "tree";
 }
 
 heddle::heap_options heddle_runtime::options_of_heap(std::size_t internal_bytes) const {

@@ -62,6 +62,8 @@ struct heddle_runtime : heddle::live_handle {
   [[nodiscard]] bool is_on_host(const void* symmetric) const {
     return &heap_of(symmetric) == &host_heap();
   }
+  /// Whether teams have memory for rings and trees.
+  [[nodiscard]] bool has_links() const;
   /// Where teams meet on the host.
   [[nodiscard]] const heddle::heap_memory& control() const { return host_heap().memory(); }
   [[nodiscard]] heddle::team_memory_pool& team_places() { return *team_places_; }
@@ -127,7 +129,6 @@ struct heddle_runtime : heddle::live_handle {
   /// Waits for what is on any stream. Errors have been told, or are the teams'.
   void end_streams();
   void preload_kernels();
-  [[nodiscard]] bool needs_links() const;
   [[nodiscard]] heddle::heap_options options_of_heap(std::size_t internal_bytes) const;
   void make_host_heap(std::size_t internal_bytes);
   void pe_lost(int pe, std::string_view reason);

@@ -246,6 +246,7 @@ heddle::plan_question heddle_team::question(heddle::collective what, std::size_t
                               .n_pes = n_pes(),
                               .on_cuda = !runtime_.place().is_host(),
                               .all_mapped = !host_ref().has_remote(),
+                              .has_links = runtime_.has_links(),
                               .has_multicast = ref().multicast_bytes() > 0,
                               .whole_lines = runtime_.place().common().whole_lines,
                               .max_blocks = runtime_.place().common().blocks,

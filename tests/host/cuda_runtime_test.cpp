@@ -421,6 +421,41 @@ TEST_CASE("LL128 is for GPUs that NVLink joins, as far as this process can see")
   ::unsetenv("HEDDLE_PROTO");
 }
 
+TEST_CASE(
+    "GPUs' teams have memory for rings where some PEs do not reach others, or who asks for it") {
+  std::string plan;
+  const auto memory_of = [&](const std::set<std::pair<int, int>>& apart) {
+    use_machine({.devices = 2, .memory = std::size_t{4} << 30, .apart = apart}, "cuda");
+    std::size_t bytes = 0;
+    run_as_threads(2, [&](runtime& self) {
+      const auto world = self.world();
+      const auto choose = [](void*, heddle_collective_t, std::size_t, int,
+                             heddle_choice_t* choice) {
+        choice->algorithm = HEDDLE_ALGORITHM_RING;
+      };
+      expect(heddle_team_set_chooser(world.handle(), choose, nullptr) == HEDDLE_SUCCESS,
+             heddle_last_error());
+      world.barrier();
+      if (self.my_pe() == 0) {
+        bytes = host_driver::in_use().bytes;
+        plan = world.plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 1 << 20, HEDDLE_FLOAT32);
+      }
+      world.barrier();
+    });
+    return bytes;
+  };
+  const std::size_t without = memory_of({});
+  CHECK_MESSAGE(plan.find("two_shot simple") == 0, plan);
+  CHECK_MESSAGE(plan.find("but that is not here") != std::string::npos, plan);
+  const std::size_t with = memory_of({{1, 0}});
+  CHECK_MESSAGE(plan.find("ring simple") == 0, plan);
+  CHECK(with > without);
+  ::setenv("HEDDLE_ALGO", "ring", 1);
+  CHECK(memory_of({}) > without);
+  CHECK_MESSAGE(plan.find("ring simple") == 0, plan);
+  ::unsetenv("HEDDLE_ALGO");
+}
+
 TEST_CASE("teams of all PEs combine by multicast where the user asks for it") {
   ::setenv("HEDDLE_MULTICAST", "1", 1);
   use_machine({.devices = 4, .memory = std::size_t{4} << 30, .multicast = {0, 1, 2, 3}}, "cuda");
