@@ -88,7 +88,9 @@ HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
   reduce_copy<T, Op>(group, with.view(), mine.count, reduction.when(false));
   group.sync();
 
-  if (mine.count * sizeof(T) <= channel_scratch::one_shot_capacity) {
+  // Large teams have no slots for one-shot.
+  if (team.n_pes() <= channel_scratch::max_direct_pes &&
+      mine.count * sizeof(T) <= channel_scratch::one_shot_capacity) {
     if (mine.count > 0 && !all_reduce_one_shot_simple<T, Op>(
                               group, team, scratch, rail_pes(domains), out + mine.begin,
                               out + mine.begin, mine.count, reduction))
