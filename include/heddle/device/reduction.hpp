@@ -93,6 +93,11 @@ struct reduce_extremum {
 
 namespace detail {
 
+template <class Op>
+inline constexpr bool is_builtin_reduction =
+    standard::is_same_v<Op, reduce_sum> || standard::is_same_v<Op, reduce_prod> ||
+    standard::is_same_v<Op, reduce_extremum>;
+
 /// An integer's division is long, and is not copied to each place of a CUDA kernel that may divide.
 template <class A>
 HEDDLE_APART HEDDLE_FN A divided_integer(A sum, int divisor) {
@@ -115,9 +120,7 @@ struct step_place {
   bool is_last = true;
 };
 template <class Op>
-requires requires(const Op& op) {
-  op.unfinished();
-} || standard::is_same_v<Op, reduce_prod> || standard::is_same_v<Op, reduce_extremum>
+requires requires(const Op& op) { op.unfinished(); } || is_builtin_reduction<Op>
 struct step_place<Op> {
 };
 

@@ -18,11 +18,6 @@ inline constexpr tuning limits_in_kernel = HEDDLE_ON_CUDA ? cuda_tuning : host_t
 inline constexpr int nobody = exchange_args<equal_pieces>::nobody;
 inline constexpr int everybody = exchange_args<equal_pieces>::everybody;
 
-template <class Op>
-inline constexpr bool is_builtin_reduction =
-    standard::is_same_v<Op, reduce_sum> || standard::is_same_v<Op, reduce_prod> ||
-    standard::is_same_v<Op, reduce_extremum>;
-
 /// What elements of T are combined as: for heddle's own reductions integers are unsigned, so that
 /// signed ones wrap.
 template <class T, bool Unsigned>

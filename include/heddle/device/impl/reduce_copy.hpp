@@ -203,10 +203,8 @@ inline constexpr size_t streaming_block = 4 * cache_line / sizeof(T);
 /// Types that are combined as they are stored can be combined a line at a time, as one vector
 /// value, which stays in registers from load to streaming store.
 template <class T, class Op>
-inline constexpr bool combines_lines = std::is_same_v<typename accumulator<T>::type, T> &&
-                                       (std::is_same_v<Op, reduce_sum> ||
-                                        std::is_same_v<Op, reduce_prod> ||
-                                        std::is_same_v<Op, reduce_extremum>);
+inline constexpr bool combines_lines =
+    bool{is_builtin_reduction<Op>} && std::is_same_v<typename accumulator<T>::type, T>;
 
 /// A vector register that every x86-64 has; what is written over it compiles to wider ones where
 /// that pays.
