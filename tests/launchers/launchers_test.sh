@@ -36,6 +36,23 @@ for n in 1 2 3 4 5 7 8; do
       -x HEDDLE_ALGO="$1" -x HEDDLE_PROTO="$2" "$bin/heddle-perf" all_reduce -b 8 -e 40000 -f 71 -d all -o all -n 2 -w 0
   done
 done
+for n in 3 8; do
+  for algo in "one_shot ll" "one_shot ll128" "one_shot simple" "two_shot simple" "ring ll" "ring ll128" "ring simple" \
+    "tree ll" "direct "; do
+    set -- $algo ""
+    case $1 in
+      direct) collectives=(broadcast all_gather all_to_all gather scatter) ;;
+      one_shot) collectives=(reduce_scatter reduce broadcast all_gather all_to_all gather scatter) ;;
+      tree) collectives=(reduce) ;;
+      *) collectives=(reduce_scatter reduce) ;;
+    esac
+    [ "$2" != ll128 ] || collectives=(reduce_scatter reduce)
+    for collective in "${collectives[@]}"; do
+      check "$collective $algo on $n PEs" 0 "Out of bounds values : 0 OK" "$bin/heddle-run" --bind-to none -n "$n" \
+        -x HEDDLE_ALGO="$1" -x HEDDLE_PROTO="$2" "$bin/heddle-perf" "$collective" -b 8 -e 40000 -f 71 -d all -o all -n 1 -w 0 -r 1
+    done
+  done
+done
 for buffers in symmetric private; do
   check "large $buffers buffers" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 3 "$bin/heddle-perf" \
     all_reduce -b 1000000 -e 9000000 -f 9 -n 1 -w 0 --buffers $buffers

@@ -12,19 +12,33 @@ bin=$1 part=$2 here=$(cd "$(dirname "$0")" && pwd)
 right="Out of bounds values : 0 OK"
 sizes=(-f 71 -n 1 -w 0)
 operations=(put get signal atomic)
+# What is not AllReduce, with the ways that it has between remote PEs.
+collectives=(reduce_scatter:one_shot reduce_scatter:two_shot reduce_scatter:ring reduce:one_shot reduce:two_shot reduce:ring
+  reduce:tree)
+for operation in broadcast all_gather all_to_all gather scatter; do collectives+=("$operation:one_shot" "$operation:direct"); done
+some_algorithms=(one_shot two_shot ring tree)
+# libfabric takes seconds for each job, and heddle the same ways on it: what differs between networks is tested in transport.
+if [ "$3" = libfabric ]; then
+  collectives=(reduce_scatter: reduce:ring all_gather: all_to_all:direct)
+  some_algorithms=(one_shot ring)
+fi
 
 on_hosts() {
-  local nodes pes algo operation hosts all
+  local nodes pes algo operation hosts all each
   make_hosts 2 3
   for hosts in 2:1 2:2 3:1; do
     IFS=: read -r nodes pes <<<"$hosts"
-    for algo in one_shot two_shot ring tree hierarchical; do
+    for algo in "${some_algorithms[@]}" hierarchical; do
       # With more PEs than processors every call takes a time slice or more.
       all=(-b 8 -e 40000 -d all -o all)
       [ $((nodes * pes)) -le 2 ] || all=(-b 4096 -e 4096)
       check "all_reduce by $algo on $nodes hosts with $pes PEs" 0 "$right" HEDDLE_ALGO=$algo \
         job "$nodes" "$pes" "$bin/heddle-perf" all_reduce "${sizes[@]}" "${all[@]}"
     done
+  done
+  for each in "${collectives[@]}"; do
+    check "$each on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} \
+      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 8 -e 40000 -d all -o all "${sizes[@]}" -r 1
   done
   check "large buffers" 0 "$right" job 2 1 "$bin/heddle-perf" all_reduce -b 1000000 -e 9000000 -f 9 -n 1 -w 0
   check "flags of 8 bits" 0 "$right" HEDDLE_EPOCH_BITS=8 job 2 1 "$bin/heddle-perf" all_reduce -b 8 -e 8 -n 300
@@ -52,15 +66,19 @@ on_hosts() {
 }
 
 on_one_host() {
-  local n algo operation all
+  local n algo operation all each
   export HEDDLE_P2P_DISABLE=1
   for n in 2 3 5; do
-    for algo in one_shot two_shot ring tree; do
+    for algo in "${some_algorithms[@]}"; do
       all=(-b 8 -e 40000 -d all -o all)
       [ "$n" -le 2 ] || all=(-b 4096 -e 4096)
       check "all_reduce by $algo on $n PEs" 0 "$right" HEDDLE_ALGO=$algo \
         "$bin/heddle-run" --bind-to none --timeout 50 -n "$n" "$bin/heddle-perf" all_reduce "${sizes[@]}" "${all[@]}"
     done
+  done
+  for each in "${collectives[@]}"; do
+    check "$each on 3 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} "$bin/heddle-run" --bind-to none --timeout 50 -n 3 \
+      "$bin/heddle-perf" "${each%:*}" -b 8 -e 40000 -d all -o all "${sizes[@]}" -r 1
   done
   for operation in "${operations[@]}"; do
     check "$operation" 0 "values : 0" \
