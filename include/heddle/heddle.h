@@ -469,16 +469,14 @@ HEDDLE_API heddle_status_t heddle_all_to_all_v(heddle_team_t team, const void* i
                                                const size_t* output_counts,
                                                const size_t* output_displacements,
                                                heddle_type_t type, heddle_stream_t stream);
-/* heddle_all_to_all_v, heddle_send and heddle_recv are HEDDLE_ERROR_NOT_SUPPORTED in teams of more
-   than 64 PEs. */
 
-/// Sends count elements to `peer`, whose k-th receive from this PE on this
-/// team receives what its k-th send sends; sizes are the same (of count 0 nothing is sent, and
-/// nothing is to be received). Both buffers may be any memory that the device's kernels reach; what
-/// is symmetric or registered on one side at least is copied once. Ordered with the collectives of
-/// the team, and complete, as they are: a send may wait for its receive, so two PEs that send to
-/// each other group each send with the receive, and a send and its receive stand on the same side
-/// of every collective that both PEs call. With HEDDLE_CHECK=1 sizes that differ are
+/// Sends count elements to `peer`, whose k-th receive from this PE on this team receives what its
+/// k-th send sends; sizes are the same (of count 0 nothing is sent, and nothing is to be received).
+/// Both buffers may be any memory that the device's kernels reach; what is symmetric or registered
+/// on one side at least is copied once. Ordered with the collectives of the team, and complete, as
+/// they are: a send may wait for its receive, so two PEs that send to each other group each send
+/// with the receive, and a send and its receive stand on the same side of every collective that
+/// both PEs call. With HEDDLE_CHECK=1, and in teams of more than 64 PEs, sizes that differ are
 /// HEDDLE_ERROR_MISMATCH on both.
 HEDDLE_API heddle_status_t heddle_send(heddle_team_t team, const void* buffer, size_t count,
                                        heddle_type_t type, int peer, heddle_stream_t stream);
@@ -503,12 +501,12 @@ typedef enum heddle_collective HEDDLE_ENUM {
   HEDDLE_COLLECTIVE_ALL_REDUCE = 0,
   HEDDLE_COLLECTIVE_BROADCAST = 1,
   HEDDLE_COLLECTIVE_ALL_GATHER = 2,  ///< all_gather_v too
-  HEDDLE_COLLECTIVE_ALL_TO_ALL = 3,  ///< all_to_all_v too
+  HEDDLE_COLLECTIVE_ALL_TO_ALL = 3,  ///< all_to_all_v too, in teams of up to 64 PEs
   HEDDLE_COLLECTIVE_GATHER = 4,
   HEDDLE_COLLECTIVE_SCATTER = 5,
   HEDDLE_COLLECTIVE_REDUCE_SCATTER = 6,
   HEDDLE_COLLECTIVE_REDUCE = 7,
-  HEDDLE_COLLECTIVE_TRANSFER = 8  ///< send and recv
+  HEDDLE_COLLECTIVE_TRANSFER = 8  ///< send and recv, and all_to_all_v in larger teams
 } heddle_collective_t;
 
 /// docs/architecture.md says what they are, and which collective has which.

@@ -6,40 +6,32 @@
 namespace heddle {
 
 #if defined(HEDDLE_HAVE_CUDA_KERNELS)
-// exchange_kernels.cu
-template <class Pieces>
-void* exchange_on_cuda();
-void* rounds_on_cuda();
-void* transfers_on_cuda();
+/// exchange_kernels.cu
+template <class Body>
+void* on_cuda();
 #endif
+
+namespace {
+
+template <class Body>
+heddle_kernel_t kernel_of() {
+  heddle_kernel_t forms{};
+  forms.on_host = host_form::of<Body>();
+#if defined(HEDDLE_HAVE_CUDA_KERNELS)
+  forms.on_cuda = on_cuda<Body>;
+#endif
+  return forms;
+}
+
+}  // namespace
 
 template <class Pieces>
 heddle_kernel_t exchange_kernel() {
-  heddle_kernel_t forms{};
-  forms.on_host = host_form::of<exchange_body<Pieces>>();
-#if defined(HEDDLE_HAVE_CUDA_KERNELS)
-  forms.on_cuda = exchange_on_cuda<Pieces>;
-#endif
-  return forms;
+  return kernel_of<exchange_body<Pieces>>();
 }
-
-heddle_kernel_t rounds_kernel() {
-  heddle_kernel_t forms{};
-  forms.on_host = host_form::of<rounds_body>();
-#if defined(HEDDLE_HAVE_CUDA_KERNELS)
-  forms.on_cuda = rounds_on_cuda;
-#endif
-  return forms;
-}
-
-heddle_kernel_t transfers_kernel() {
-  heddle_kernel_t forms{};
-  forms.on_host = host_form::of<transfers_body>();
-#if defined(HEDDLE_HAVE_CUDA_KERNELS)
-  forms.on_cuda = transfers_on_cuda;
-#endif
-  return forms;
-}
+heddle_kernel_t rounds_kernel() { return kernel_of<rounds_body>(); }
+heddle_kernel_t transfers_kernel() { return kernel_of<transfers_body>(); }
+heddle_kernel_t large_transfers_kernel() { return kernel_of<large_transfers_body>(); }
 
 template heddle_kernel_t exchange_kernel<equal_pieces>();
 template heddle_kernel_t exchange_kernel<listed_pieces>();

@@ -6,16 +6,15 @@
 
 namespace heddle {
 
-template <class Pieces>
-void* exchange_on_cuda() {
-  return cuda_form::of<exchange_body<Pieces>>()();
+template <class Body>
+void* on_cuda() {
+  return cuda_form::of<Body>()();
 }
 
-void* rounds_on_cuda() { return cuda_form::of<rounds_body>()(); }
-
-void* transfers_on_cuda() { return cuda_form::of<transfers_body>()(); }
-
-template void* exchange_on_cuda<equal_pieces>();
-template void* exchange_on_cuda<listed_pieces>();
+template void* on_cuda<exchange_body<equal_pieces>>();
+template void* on_cuda<exchange_body<listed_pieces>>();
+template void* on_cuda<rounds_body>();
+template void* on_cuda<transfers_body>();
+template void* on_cuda<large_transfers_body>();
 
 }  // namespace heddle

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <heddle/device/coll/exchange.hpp>
+#include <heddle/device/coll/large_transfers.hpp>
 #include <heddle/device/coll/rounds.hpp>
 #include <heddle/device/coll/transfers.hpp>
 
@@ -18,6 +19,8 @@ heddle_kernel_t exchange_kernel();
 heddle_kernel_t rounds_kernel();
 /// That of sends and receives: takes transfers_args.
 heddle_kernel_t transfers_kernel();
+/// The same of large teams.
+heddle_kernel_t large_transfers_kernel();
 
 template <class Pieces>
 struct exchange_body {
@@ -41,6 +44,14 @@ struct transfers_body {
   template <block_group Block>
   HEDDLE_FN void operator()(const Block& block, const arguments& args) const {
     run_transfers(block, args);
+  }
+};
+
+struct large_transfers_body {
+  using arguments = transfers_args;
+  template <block_group Block>
+  HEDDLE_FN void operator()(const Block& block, const arguments& args) const {
+    run_large_transfers(block, args);
   }
 };
 

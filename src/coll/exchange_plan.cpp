@@ -39,13 +39,12 @@ std::size_t streaming_from(collective what, const plan_question& question) {
 
 exchange_plan choose_exchange(collective what, const plan_question& question) {
   if (question.n_pes > channel_scratch::max_direct_pes) {
-    if (what == collective::transfer)
-      throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
-                  "sends and receives are for teams of at most {} PEs; this one has {}",
-                  channel_scratch::max_direct_pes, question.n_pes);
-    const auto shape =
-        shape_for(question, channel_scratch::max_hop_channels, std::size_t{16} << 10, 16);
-    return {.in_rounds = true, .channels = shape.channels, .threads = shape.threads};
+    const int channels = what == collective::transfer ? 1 : channel_scratch::max_hop_channels;
+    const auto shape = shape_for(question, channels, std::size_t{16} << 10, 16);
+    return {.is_large = true,
+            .streaming_from = streaming_from(what, question),
+            .channels = shape.channels,
+            .threads = shape.threads};
   }
   const tuning& up_to = limits_of(question);
   exchange_plan plan{.words_up_to = up_to.words,
@@ -74,7 +73,11 @@ std::string explain(const exchange_plan& plan, const plan_question& question) {
   std::string text;
   if (question.n_pes == 1) {
     text = "a copy";
-  } else if (plan.in_rounds) {
+  } else if (plan.is_large && question.what == collective::transfer) {
+    text =
+        fmt::format("directly where memory is symmetric on one side, else by landings of {} bytes",
+                    channel_scratch::landing_bytes);
+  } else if (plan.is_large) {
     text = fmt::format("by hops of 1 to {} of {} PEs",
                        std::bit_floor(static_cast<unsigned>(question.n_pes - 1)), question.n_pes);
   } else {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "coll/exchange_kernels.hpp"
+#include "coll/transfer_list.hpp"
 #include "host/element_bytes.hpp"
-#include "host/piece_list.hpp"
 #include "host/runtime.hpp"
 #include "host/team.hpp"
 #include "support/log.hpp"
@@ -122,7 +122,7 @@ void exchange_calls::run(const call& call, exchange_args<Pieces>& args, const vo
                          void* output, heddle_stream_t stream) {
   const auto [in, out] = checked(call, input, output);
   const auto& plan = plan_for(call.what, call.piece);
-  if (plan.in_rounds) {
+  if (plan.is_large) {
     const rounds_args rounds{.team = team_.ref(),
                              .what = call.waits_in,
                              .input = in,
@@ -274,33 +274,51 @@ void exchange_calls::all_to_all_v(const void* input, const std::size_t* input_co
                                   heddle_stream_t stream) {
   constexpr auto function = "heddle_all_to_all_v";
   const int n_pes = team_.n_pes();
-  require_lists(function);
   const auto in = list_pieces(function, "input_", input_counts, input_displacements, type, n_pes);
   const auto out =
       list_pieces(function, "output_", output_counts, output_displacements, type, n_pes);
   require_apart(function, out);
   compare(function, 0, type, 0);
   require_matching(team_, function, input_counts, output_counts);
+  const auto own = static_cast<std::size_t>(team_.my_pe());
+  if (in.bytes[own] != out.bytes[own])
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "{}: input_counts[{}] of {} and output_counts[{}] of {} are what this PE sends to "
+                "itself, and must be the same",
+                function, own, input_counts[own], own, output_counts[own]);
+  const call call{function, collective::all_to_all, operation::all_to_all, in.end(), out.end(),
+                  {},       unknown_piece};
+  if (n_pes > listed_pieces::most) {
+    const auto [from, to] = checked(call, input, output);
+    return exchange_by_transfers(from, in, to, out, stream);
+  }
   // A PE without pieces takes part as well, since it must be there where others have some with it.
   listed_args args{.team = team_.ref(),
                    .to = everybody,
                    .from = everybody,
                    .sends = listed(in),
                    .receives = listed(out)};
-  run({function,
-       collective::all_to_all,
-       operation::all_to_all,
-       in.end(),
-       out.end(),
-       {},
-       unknown_piece},
-      args, input, output, stream);
+  run(call, args, input, output, stream);
 }
 
-void exchange_calls::require_lists(const char* function) const {
-  if (team_.n_pes() > listed_pieces::most)
-    throw_error(HEDDLE_ERROR_NOT_SUPPORTED, "{} is for teams of at most {} PEs yet; team {} has {}",
-                function, +listed_pieces::most, team_.name(), team_.n_pes());
+/// As many as a kernel takes at a time, all PEs with the PEs at the same distances.
+void exchange_calls::exchange_by_transfers(const byte* input, const piece_list& in, byte* output,
+                                           const piece_list& out, heddle_stream_t stream) const {
+  const int n_pes = team_.n_pes();
+  constexpr int at_a_time = transfers_args::most / 2;
+  for (int first = 0; first < n_pes; first += at_a_time) {
+    transfer_list list;
+    const auto add = [&](bool is_send, byte* memory, const piece_list& pieces, int distance) {
+      const auto pe = static_cast<std::size_t>((team_.my_pe() + distance) % n_pes);
+      if (pieces.bytes[pe] > 0)
+        list.add(is_send, memory + pieces.offsets[pe], pieces.bytes[pe], static_cast<int>(pe));
+    };
+    for (int i = first; i < std::min(first + at_a_time, n_pes); ++i) {
+      add(true, const_cast<byte*>(input), in, i);
+      add(false, output, out, n_pes - i);
+    }
+    if (list.size() > 0) team_.transfers().run(list, stream);
+  }
 }
 
 }  // namespace heddle

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "coll/exchange_plan.hpp"
+#include "host/piece_list.hpp"
 
 namespace heddle {
 
@@ -69,7 +70,8 @@ class exchange_calls {
 
   [[nodiscard]] buffers checked(const call& call, const void* input, void* output) const;
   [[nodiscard]] elements checked(const char* function, std::size_t count, heddle_type_t type) const;
-  void require_lists(const char* function) const;
+  void exchange_by_transfers(const byte* input, const piece_list& in, byte* output,
+                             const piece_list& out, heddle_stream_t stream) const;
   void compare(const char* function, std::size_t count, heddle_type_t type, int root) const;
   template <class Pieces>
   void run(const call& call, exchange_args<Pieces>& args, const void* input, void* output,

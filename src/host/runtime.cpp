@@ -89,6 +89,7 @@ void heddle_runtime::preload_kernels() {
   device().preload(heddle::exchange_kernel<heddle::listed_pieces>());
   device().preload(heddle::rounds_kernel());
   device().preload(heddle::transfers_kernel());
+  device().preload(heddle::large_transfers_kernel());
   for (const auto& kernel : heddle::every_word_kernel()) device().preload(kernel);
 }
 

@@ -63,7 +63,8 @@ void transfer_calls::run(const transfer_list& list, heddle_stream_t stream) {
   args_.network_slots_up_to = plan_->network_slots_up_to;
   args_.pull = plan_->pull;
   args_.streaming_from = plan_->streaming_from;
-  team_.launch_collective({plan_->channels, plan_->threads}, transfers_kernel(), &args_,
+  team_.launch_collective({plan_->channels, plan_->threads},
+                          plan_->is_large ? large_transfers_kernel() : transfers_kernel(), &args_,
                           sizeof args_, stream);
 }
 

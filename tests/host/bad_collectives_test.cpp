@@ -117,6 +117,10 @@ TEST_CASE("lists of counts and displacements") {
     check_error(
         of(heddle_all_to_all_v(team, data, counts, apart, other, counts, nullptr, f32, nullptr)),
         invalid, {"output_displacements is NULL"});
+    const std::size_t others[] = {3, 2};
+    check_error(
+        of(heddle_all_to_all_v(team, data, counts, apart, other, others, apart, f32, nullptr)),
+        invalid, {"input_counts[", "what this PE sends to itself"});
     const auto sum = HEDDLE_SUM;
     check_error(of(heddle_reduce_scatter_v(team, data, other, nullptr, apart, f32, sum, nullptr)),
                 invalid, {"heddle_reduce_scatter_v", "counts is NULL"});

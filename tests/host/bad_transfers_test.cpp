@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <chrono>
 #include <heddle/heddle.hpp>
 #include <heddle/run_as_threads.hpp>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
@@ -108,6 +110,27 @@ TEST_CASE("a send and its receive of different sizes, with HEDDLE_CHECK=1") {
     CHECK((got.text.find("PE 0 sends 16 bytes to PE 1, which receives 32") != std::string::npos ||
            got.text.find("PE 1 receives 32 bytes from PE 0, which sends 16") != std::string::npos));
   });
+}
+
+TEST_CASE("sends and receives of different sizes, in a team of more than 64 PEs") {
+  environment_variable heap("HEDDLE_HEAP_SIZE", "16M");
+  environment_variable teams("HEDDLE_MAX_TEAMS", "2");
+  std::atomic<int> told = 0;
+  std::latch all_told(66);
+  run_as_threads(66, [&](runtime& self) {
+    const auto team = self.world().handle();
+    float data[8] = {};
+    const int me = self.my_pe();
+    const auto got = me % 2 == 0 ? of(heddle_send(team, data, 4, f32, me + 1, nullptr))
+                                 : of(heddle_recv(team, data, 8, f32, me - 1, nullptr));
+    // Whichever pair was the first to find it.
+    if (got.status == HEDDLE_ERROR_MISMATCH &&
+        got.text.find("receives 32 bytes from PE") != std::string::npos &&
+        got.text.find("which sends 16") != std::string::npos)
+      ++told;
+    all_told.arrive_and_wait();  // who had left before would be told instead
+  });
+  CHECK(told == 66);
 }
 
 TEST_CASE("a send or a receive without the other ends with both sides' names") {

@@ -163,6 +163,85 @@ TEST_CASE("much memory of a PE's own goes beside little, by more slots than a qu
   });
 }
 
+namespace {
+
+void send_and_receive_in_large_team(runtime& self) {
+  const auto world = self.world();
+  const int me = self.my_pe();
+  const int n_pes = self.n_pes();
+  const int next = (me + 1) % n_pes;
+  const int previous = (me + n_pes - 1) % n_pes;
+  const auto queue = self.create_stream();
+  constexpr std::size_t most = 70'001;  // more than a landing
+  symmetric_array<int> heap(self, 2 * most);
+  device_array<int> own(self, 2 * most);
+  const auto received = [&](const int* memory, int call, int from, std::size_t n) {
+    check(read(queue, memory, n) == values_of(call, from, me, n),
+          std::to_string(n) + " elements from " + std::to_string(from) + " on PE " +
+              std::to_string(me) + ", call " + std::to_string(call));
+  };
+  // To the next, from each kind of memory to each.
+  int call = 0;
+  for (int* from : {heap.data(), own.data()})
+    for (int* target : {heap.data(), own.data()})
+      for (const std::size_t n : {std::size_t{1}, std::size_t{300}, most}) {
+        ++call;
+        int* to = target + most;
+        write(queue, from, values_of(call, me, next, n));
+        grouped([&] {
+          world.send(from, n, next, queue);
+          world.recv(to, n, previous, queue);
+        });
+        received(to, call, previous, n);
+      }
+  // All at once to one, more than have a landing; each in its own time, and twice.
+  constexpr std::size_t few = 500;
+  for (int round = 0; round < 2; ++round) {
+    ++call;
+    if (me != 7) {
+      write(queue, own.data(), values_of(call, me, 7, few));
+      world.send(own.data(), few, 7, queue);
+      queue.synchronize();
+      continue;
+    }
+    grouped([&] {
+      for (int pe = n_pes - 1; pe >= 0; --pe)
+        if (pe != me) world.recv(own.data() + static_cast<std::size_t>(pe) * few, few, pe, queue);
+    });
+    for (int pe = 0; pe < n_pes; ++pe)
+      if (pe != me) received(own.data() + static_cast<std::size_t>(pe) * few, call, pe, few);
+  }
+  // Several messages of a pair keep their order, also to itself.
+  ++call;
+  for (std::size_t i = 0; i < 4; ++i)
+    write(queue, own.data() + i * few, values_of(call, me, static_cast<int>(i), few - i));
+  grouped([&] {
+    for (std::size_t i = 0; i < 4; ++i) {
+      world.send(own.data() + i * few, few - i, i == 2 ? me : next, queue);
+      world.recv(own.data() + most + i * few, few - i, i == 2 ? me : previous, queue);
+    }
+  });
+  for (std::size_t i = 0; i < 4; ++i)
+    check(read(queue, own.data() + most + i * few, few - i) ==
+              values_of(call, i == 2 ? me : previous, static_cast<int>(i), few - i),
+          "message " + std::to_string(i));
+}
+
+}  // namespace
+
+TEST_CASE("PEs of teams of more than 64 send and receive, in any memory and any groups") {
+  if (on_gpu()) return;  // not of so many PEs
+  ::setenv("HEDDLE_HEAP_SIZE", "64M", 1);
+  ::setenv("HEDDLE_MAX_TEAMS", "2", 1);  // each has memory for all PEs
+  for (const char* block_threads : {"1", "3"}) {
+    ::setenv("HEDDLE_BLOCK_THREADS", block_threads, 1);
+    run_as_threads(66, send_and_receive_in_large_team);
+  }
+  ::unsetenv("HEDDLE_BLOCK_THREADS");
+  ::unsetenv("HEDDLE_MAX_TEAMS");
+  ::unsetenv("HEDDLE_HEAP_SIZE");
+}
+
 TEST_CASE("one thread may group what several PEs send and receive, on streams that block") {
   if (on_gpu()) return;  // whose default streams do not
   const runtime* pes[2] = {};

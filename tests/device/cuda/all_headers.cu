@@ -15,8 +15,10 @@
 #include <heddle/device/coll/all_reduce_two_shot.hpp>
 #include <heddle/device/coll/exchange.hpp>
 #include <heddle/device/coll/hop.hpp>
+#include <heddle/device/coll/large_transfers.hpp>
 #include <heddle/device/coll/rounds.hpp>
 #include <heddle/device/coll/scratch.hpp>
+#include <heddle/device/coll/transfer_loop.hpp>
 #include <heddle/device/coll/transfers.hpp>
 #include <heddle/device/coll/tuning.hpp>
 #include <heddle/device/collectives.hpp>

@@ -22,6 +22,28 @@ struct hop_memory {
   byte outgoing[slots][slot_bytes];  ///< what the network takes, of what this PE sends
 };
 
+/// What a PE of a large team has of its transfers with another (large_transfers.hpp). Zero at the
+/// start.
+struct pair_memory {
+  struct place {
+    uint64_t offset;  ///< in the heap, or `not_symmetric`
+    uint64_t bytes;
+  };
+  // Written by the other, of what it sends to this PE.
+  alignas(cache_line) uint64_t request;  ///< sends that it has begun (release, after the source)
+  place source;                          ///< of the last
+  uint64_t brought;                      ///< pieces that it has brought here
+  // Written by the other, of what it receives from this PE.
+  alignas(cache_line) uint64_t answer;  ///< pieces that it has asked for or taken (release as well)
+  place target;                         ///< of the last; not symmetric: it has taken all itself
+  // This PE's own.
+  alignas(cache_line) uint64_t sends;
+  uint64_t receives;
+  uint64_t pieces_sent;
+  uint64_t pieces_received;
+  uint64_t borrowed;  ///< the last send to it whose source is in use, plus one; 0: none is
+};
+
 /// The collectives' part of a team's memory, at the same offset on every member, all zero at the
 /// start and touched by what is used alone. [c] is by channel, [pe] by PE:
 ///
@@ -33,8 +55,10 @@ struct hop_memory {
 ///                                a flag and data
 ///     mailboxes  [c][pe]         see mailbox.hpp
 ///     links      [c]             see link.hpp
-///     hops       [c]             see hop.hpp; of large teams alone. Links and hops are last, so
-///                                that a team without rings and trees can do without their memory
+///     hops       [c]             see hop.hpp; of large teams alone, as the pairs. Links are after
+///                                all that small teams have, so that a team without rings and trees
+///                                can do without their memory
+///     pairs      [pe]            see large_transfers.hpp, whose landings are in the staging area
 class channel_scratch {
  public:
   static constexpr int max_channels = 64;
@@ -139,12 +163,26 @@ class channel_scratch {
                                          links_bytes)[channel_ * num_hops + static_cast<size_t>(k)];
   }
 
+  /// The same: of transfers with `pe`.
+  HEDDLE_FN pair_memory& pair_with(int pe) const {
+    return reinterpret_cast<pair_memory*>(base_ + link_offset(n_pes_) + links_bytes +
+                                          hops_bytes)[static_cast<size_t>(pe)];
+  }
+  static constexpr int num_landings = 16;
+  static constexpr size_t landing_bytes = size_t{256} << 10;
+  /// In the results' half of the staging area: others write that only when this PE has entered the
+  /// same AllReduce, and so has ended what lands here.
+  HEDDLE_FN byte* landing(int index) const {
+    return base_ + staging_offset(n_pes_) + staging_bytes +
+           static_cast<size_t>(index) * landing_bytes;
+  }
+
   /// Of any team of at most n_pes PEs. (The larger ones have no direct algorithms.)
   HEDDLE_FN static constexpr size_t bytes_per_team(int n_pes, bool with_links = true) {
     const bool is_large = n_pes > max_direct_pes;
     return link_offset(static_cast<size_t>(is_large ? max_direct_pes : n_pes)) +
            (with_links ? links_bytes : 0) +
-           (is_large ? size_t{max_hop_channels} * num_hops * sizeof(hop_memory) : 0);
+           (is_large ? hops_bytes + static_cast<size_t>(n_pes) * sizeof(pair_memory) : 0);
   }
 
  private:
@@ -152,6 +190,8 @@ class channel_scratch {
   static constexpr size_t staging_bytes = size_t{4} << 20;   ///< of all channels, in one direction
   static constexpr size_t most_staging = size_t{512} << 10;  ///< of a channel
   static constexpr size_t links_bytes = size_t{max_slot_channels} * num_links * sizeof(link_memory);
+  static constexpr size_t hops_bytes = size_t{max_hop_channels} * num_hops * sizeof(hop_memory);
+  static_assert(num_landings * landing_bytes <= staging_bytes);
 
   HEDDLE_FN static constexpr size_t direct_pes(size_t n) { return n <= max_direct_pes ? n : 0; }
   HEDDLE_FN static constexpr size_t arrival_offset() { return max_channels * sizeof(state_type); }

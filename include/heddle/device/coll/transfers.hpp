@@ -3,95 +3,43 @@
 #pragma once
 
 #include <heddle/device/coll/mailbox_channel.hpp>
+#include <heddle/device/coll/transfer_loop.hpp>
 
-/// Transfers: any number of sends and receives between pairs of PEs, as one kernel. The k-th send
-/// of a PE to another is what the other's k-th receive from it receives. Each goes one of the ways
-/// of an exchange (exchange.hpp), which both know from its bytes:
+/// Transfers by mailboxes. Each goes one of the ways of an exchange (exchange.hpp), which both know
+/// from its bytes:
 ///
 ///     words, slots    step by step, as the receiver empties them
 ///     direct          both tell where they have it, and meet; one of them copies; both leave
-///
-/// Whatever can go on does, in any order but that of a pair. So sends and receives of one kernel
-/// never wait for each other, and however the PEs group them, what is sent and received in pairs
-/// ends.
 namespace heddle {
-
-struct transfer {
-  byte* memory;
-  uint64_t bytes;   ///< not 0
-  int32_t pe;       ///< the other; this one: then the receive comes right after its send
-  int16_t before;   ///< the transfer with that PE and in that direction that comes before; -1: none
-  int16_t is_send;  ///< else it is received
-};
-
-/// Transfers as their kernel takes them. Every block is one channel and does its part of each; the
-/// same number of them, and the same limits, at both ends.
-struct transfers_args {
-  static constexpr int most = 128;
-
-  team_ref team{};
-  int n = 0;
-  bool pull = true;                    ///< who copies where either could: the receiver
-  size_t words_up_to = 0;              ///< bytes of a transfer
-  size_t slots_up_to = 0;              ///< as well; more is direct
-  size_t network_slots_up_to = 0;      ///< the same between PEs that memory does not join
-  size_t streaming_from = ~size_t{0};  ///< copied round the caches, on the host
-  transfer list[most];
-};
 
 namespace detail {
 
 /// One channel's part of transfers, as one thread of its block sees it.
 template <block_group B>
-class transfer_channel : mailbox_channel<B> {
+class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B>, B> {
   using base = mailbox_channel<B>;
+  using loop = transfer_loop<transfer_channel<B>, B>;
   using base::block_, base::team_, base::from, base::at;
+  using loop::args_, loop::of, loop::stage_;
+  using phase = typename loop::phase;
+  friend loop;
 
  public:
   HEDDLE_FN transfer_channel(B block, const transfers_args& args)
-      : base(block, args.team, operation::receive), args_(args) {}
+      : base(block, args.team, operation::receive), loop(block, args) {}
 
   HEDDLE_FN void run() {
-    block_.sync();  // the call before has counted
-    HEDDLE_ROLLED
-    for (int i = 0; i < args_.n; ++i) states_[i] = {};
-    int left = args_.n;
-    bool going = true;
-    while (left > 0 && going) {
-      bool moved = false;
-      HEDDLE_ROLLED
-      for (int i = 0; i < args_.n && going; ++i) {
-        if (!is_next(i) || !block_.broadcast(is_ready(i))) continue;
-        moved = true;
-        going = advance(i);
-        if (states_[i].stage == phase::over) --left;
-      }
-      if (!moved) going = wait_for_any();
-    }
+    this->run_all();
     this->settle_all();
   }
 
  private:
-  enum class phase : uint8_t {
-    begins,
-    meets,   ///< waits for where the other has it
-    moves,   ///< step by step
-    leaves,  ///< waits until the other has left
-    over
-  };
   struct state {
     uint32_t step;
-    phase stage;
     way by;
     bool met;  ///< and must leave
   };
 
-  HEDDLE_FN const transfer& of(int i) const { return args_.list[i]; }
-  /// Not over, and what is before it is.
-  HEDDLE_FN bool is_next(int i) const {
-    if (states_[i].stage == phase::over) return false;
-    return of(i).before < 0 || states_[of(i).before].stage == phase::over;
-  }
   HEDDLE_FN bool is_direct(const transfer& t) const {
     return t.bytes > (team_.is_remote(t.pe) ? args_.network_slots_up_to : args_.slots_up_to);
   }
@@ -118,74 +66,41 @@ class transfer_channel : mailbox_channel<B> {
   HEDDLE_FN awaited awaited_by(int i) const {
     const transfer& t = of(i);
     const state& s = states_[i];
-    if (s.stage == phase::meets) return {&place_of_other(t).count, meetings_of(t) + 1};
-    if (s.stage == phase::leaves) return {&left_by_other(t).value, meetings_of(t) + 1};
+    if (stage_[i] == phase::meets) return {&place_of_other(t).count, meetings_of(t) + 1};
+    if (stage_[i] == phase::leaves) return {&left_by_other(t).value, meetings_of(t) + 1};
     if (t.is_send) return this->credit_for(t.pe, part(i), s.step);
     return s.by == way::words ? this->first_word_for(t.pe, s.step) : this->slot_for(t.pe, s.step);
   }
-  /// By one thread.
   HEDDLE_FN bool is_ready(int i) const {
-    if (block_.rank() != 0) return false;
     const transfer& t = of(i);
     const state& s = states_[i];
-    if (s.stage == phase::begins) return true;
-    if (s.stage == phase::moves) {
+    if (stage_[i] == phase::moves) {
       if (t.is_send && this->has_known_room(t.pe, part(i), s.step)) return true;
       if (!t.is_send && s.by == way::words) return this->has_first_word(t.pe, s.step);
     }
     const awaited word = awaited_by(i);
     return load(word.word, acquire) >= word.value;
   }
-  HEDDLE_APART HEDDLE_FN bool wait_for_any() const {
-    bool arrived = true;
-    if (block_.rank() == 0) {
-      int first = 0;
-      while (!is_next(first)) ++first;
-      const awaited word = awaited_by(first);
-      auto look = [&](uint64_t& seen) {
-        seen = load(word.word, relaxed);
-        for (int i = first; i < args_.n; ++i)
-          if (is_next(i) && is_ready(i)) return true;
-        return false;
-      };
-      arrived = team_.wait_by_thread(look, word.word, cmp::ge, word.value,
-                                     of(first).is_send ? operation::send : operation::receive,
-                                     of(first).pe) == wait_status::ok;
-    }
-    return block_.broadcast(arrived);
-  }
 
   // ---- what it does then, by all threads ----
 
-  /// False if the team was aborted.
   HEDDLE_FN bool advance(int i) {
-    switch (states_[i].stage) {
-      case phase::begins:
-        begin(i);
-        return true;
-      case phase::meets:
-        return meet(i);
-      case phase::moves:
-        return move(i);
-      case phase::leaves:
-        finish(i);
-        return true;
-      case phase::over:
-        break;
-    }
+    if (stage_[i] == phase::meets) return meet(i);
+    if (stage_[i] == phase::moves) return move(i);
+    finish(i);
     return true;
   }
 
   HEDDLE_FN void begin(int i) {
     const transfer& t = of(i);
-    if (t.pe == team_.my_pe()) return copy_own(i);
+    states_[i] = {0, way::none, false};
     if (!is_direct(t)) {
       states_[i].by =
           t.bytes <= args_.words_up_to && !team_.is_remote(t.pe) ? way::words : way::slots;
       return begin_steps(i);
     }
     states_[i].met = true;
-    states_[i].stage = phase::meets;
+    stage_[i] = phase::meets;
     if (block_.rank() != 0) return;
     const uint64_t place = team_.symmetric_offset(t.memory, t.bytes);
     const uint64_t count = meetings_of(t) + 1;
@@ -194,7 +109,7 @@ class transfer_channel : mailbox_channel<B> {
                                : mailbox::meeting{count, 0, 0, place, t.bytes, 0});
   }
   HEDDLE_FN void begin_steps(int i) {
-    states_[i].stage = phase::moves;
+    stage_[i] = phase::moves;
     if (part(i).steps() == 0) end_steps(i);
   }
 
@@ -260,7 +175,7 @@ class transfer_channel : mailbox_channel<B> {
   /// `bytes`: of this PE's part, that it brings to a remote PE.
   HEDDLE_FN void leave(int i, byte* there, const byte* here, size_t bytes) {
     const transfer& t = of(i);
-    states_[i].stage = phase::leaves;
+    stage_[i] = phase::leaves;
     block_.sync();
     if (block_.rank() == 0)
       this->tell_left(t.pe, role_of(t), meetings_of(t) + 1, there, here,
@@ -280,20 +195,9 @@ class transfer_channel : mailbox_channel<B> {
       }
     }
     block_.sync();
-    states_[i].stage = phase::over;
+    stage_[i] = phase::over;
   }
 
-  /// A send to this PE, and the receive that follows it.
-  HEDDLE_FN void copy_own(int i) {
-    if (of(i).is_send) {
-      const piece own = this->part_of(way::none, 0, of(i).bytes);
-      copy(block_, of(i + 1).memory + own.offset, of(i).memory + own.offset, own.bytes);
-      block_.sync();
-    }
-    states_[i].stage = phase::over;
-  }
-
-  const transfers_args& args_;
   state states_[transfers_args::most];
 };
 

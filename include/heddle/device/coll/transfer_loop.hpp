@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <heddle/device/impl/copy.hpp>
+#include <heddle/device/team.hpp>
+
+/// Transfers: any number of sends and receives between pairs of PEs, as one kernel. The k-th send
+/// of a PE to another is what the other's k-th receive from it receives.
+namespace heddle {
+
+struct transfer {
+  byte* memory;
+  uint64_t bytes;   ///< not 0
+  int32_t pe;       ///< the other; this one: then the receive comes right after its send
+  int16_t before;   ///< the transfer with that PE and in that direction that comes before; -1: none
+  int16_t is_send;  ///< else it is received
+};
+
+/// Transfers as their kernel takes them. Every block is one channel and does its part of each; the
+/// same number of them, and the same limits, at both ends.
+struct transfers_args {
+  static constexpr int most = 128;
+
+  team_ref team{};
+  int n = 0;
+  bool pull = true;                    ///< who copies where either could: the receiver
+  size_t words_up_to = 0;              ///< bytes of a transfer
+  size_t slots_up_to = 0;              ///< as well; more is direct
+  size_t network_slots_up_to = 0;      ///< the same between PEs that memory does not join
+  size_t streaming_from = ~size_t{0};  ///< copied round the caches, on the host
+  transfer list[most];
+};
+
+namespace detail {
+
+/// One channel's transfers, as one thread of its block sees them. Whatever can go on does, in any
+/// order but that of a pair. So sends and receives of one kernel never wait for each other, and
+/// however the PEs group them, what is sent and received in pairs ends.
+///
+/// What a transfer waits for and does is Channel's, which derives from this:
+///
+///     is_ready(i)    whether transfer i, which has begun, can go on; by one thread
+///     awaited_by(i)  the word that it waits for, and the least that it waits for; by one thread
+///     begin(i)       by all threads, of a transfer with another PE
+///     advance(i)     what it does then, by all threads; false if the team was aborted
+template <class Channel, block_group B>
+class transfer_loop {
+ protected:
+  enum class phase : uint8_t {
+    begins,
+    meets,   ///< waits for what the other tells of it
+    moves,   ///< piece by piece
+    leaves,  ///< waits until the other has left
+    over
+  };
+
+  HEDDLE_FN transfer_loop(B block, const transfers_args& args) : args_(args), group_(block) {}
+
+  HEDDLE_FN void run_all() {
+    group_.sync();  // the call before has counted
+    HEDDLE_ROLLED
+    for (int i = 0; i < args_.n; ++i) stage_[i] = phase::begins;
+    int left = args_.n;
+    bool going = true;
+    while (left > 0 && going) {
+      bool moved = false;
+      HEDDLE_ROLLED
+      for (int i = 0; i < args_.n && going; ++i) {
+        if (!is_next(i) || !group_.broadcast(group_.rank() == 0 && can_go_on(i))) continue;
+        moved = true;
+        if (stage_[i] != phase::begins)
+          going = channel().advance(i);
+        else if (of(i).pe == args_.team.my_pe())
+          copy_own(i);
+        else
+          channel().begin(i);
+        if (stage_[i] == phase::over) --left;
+      }
+      if (!moved) going = wait_for_any();
+    }
+  }
+
+  HEDDLE_FN const transfer& of(int i) const { return args_.list[i]; }
+
+  const transfers_args& args_;
+  phase stage_[transfers_args::most];
+
+ private:
+  HEDDLE_FN Channel& channel() { return static_cast<Channel&>(*this); }
+  HEDDLE_FN const Channel& channel() const { return static_cast<const Channel&>(*this); }
+
+  /// Not over, and what is before it is.
+  HEDDLE_FN bool is_next(int i) const {
+    if (stage_[i] == phase::over) return false;
+    return of(i).before < 0 || stage_[of(i).before] == phase::over;
+  }
+  HEDDLE_FN bool can_go_on(int i) const {
+    return stage_[i] == phase::begins || channel().is_ready(i);
+  }
+  HEDDLE_APART HEDDLE_FN bool wait_for_any() const {
+    bool arrived = true;
+    if (group_.rank() == 0) {
+      const int first = first_that_waits();
+      const auto awaited = channel().awaited_by(first);
+      auto look = [&](uint64_t& seen) {
+        seen = load(awaited.word, relaxed);
+        for (int i = 0; i < args_.n; ++i)
+          if (is_next(i) && can_go_on(i)) return true;
+        return false;
+      };
+      arrived = args_.team.wait_by_thread(look, awaited.word, cmp::ge, awaited.value,
+                                          of(first).is_send ? operation::send : operation::receive,
+                                          of(first).pe) == wait_status::ok;
+    }
+    return group_.broadcast(arrived);
+  }
+
+  /// For the other PE, rather than for what this one has lent to others.
+  HEDDLE_FN int first_that_waits() const {
+    int first = args_.n;
+    for (int i = args_.n - 1; i >= 0; --i) {
+      if (!is_next(i)) continue;
+      const auto awaited = channel().awaited_by(i);
+      if (first == args_.n || load(awaited.word, relaxed) < awaited.value) first = i;
+    }
+    return first;
+  }
+
+  /// A send to this PE, and the receive that follows it: each block copies its part.
+  HEDDLE_FN void copy_own(int i) {
+    stage_[i] = phase::over;
+    if (!of(i).is_send) return;
+    const size_t bytes = of(i).bytes;
+    const auto channels = static_cast<size_t>(group_.num_blocks());
+    const size_t lines = (bytes + cache_line - 1) / cache_line;
+    const size_t each = (lines + channels - 1) / channels * cache_line;
+    const size_t begin = each * static_cast<size_t>(group_.block_rank());
+    if (begin < bytes)
+      copy(group_, of(i + 1).memory + begin, of(i).memory + begin,
+           bytes - begin < each ? bytes - begin : each);
+    group_.sync();
+  }
+
+  B group_;
+};
+
+}  // namespace detail
+
+}  // namespace heddle
