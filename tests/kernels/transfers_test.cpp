@@ -163,6 +163,47 @@ TEST_CASE("much memory of a PE's own goes beside little, by more slots than a qu
   });
 }
 
+TEST_CASE("much goes to one PE while another, which has not all of its own yet, waits for that") {
+  if (on_gpu()) return;  // one PE's kernels wait for another's, in two steps
+  for (const int n_pes : is_sanitized() ? std::vector{3} : std::vector{3, 66}) {
+    ::setenv("HEDDLE_HEAP_SIZE", "64M", 1);
+    ::setenv("HEDDLE_MAX_TEAMS", "2", 1);
+    run_as_threads(n_pes, [](runtime& self) {
+      const auto world = self.world();
+      const int me = self.my_pe();
+      const auto queue = self.create_stream();
+      constexpr std::size_t some = 10'000;  // more than half of a mailbox
+      constexpr int messages = 3;
+      constexpr std::size_t much = 6 << 20;
+      const device_array<int> own(self, me > 2 ? 0 : messages * some + much);
+      const auto message = [&](int i) { return own.data() + static_cast<std::size_t>(i) * some; };
+      int* large = message(messages);
+      if (me == 0) {
+        for (int i = 0; i < messages; ++i) write(queue, message(i), values_of(i, 0, 1, some));
+        write(queue, large, values_of(9, 0, 2, much));
+        grouped([&] {
+          for (int i = 0; i < messages; ++i) world.send(message(i), some, 1, queue);
+          world.send(large, much, 2, queue);
+        });
+      } else if (me == 1) {
+        world.recv(large, 1, 2, queue);
+        queue.synchronize();
+        for (int i = 0; i < messages; ++i) world.recv(message(i), some, 0, queue);
+        for (int i = 0; i < messages; ++i)
+          check(read(queue, message(i), some) == values_of(i, 0, 1, some), "a message");
+      } else if (me == 2) {
+        world.recv(large, much, 0, queue);
+        check(read(queue, large, much) == values_of(9, 0, 2, much), "much");
+        world.send(large, 1, 1, queue);
+      }
+      queue.synchronize();
+      world.barrier();
+    });
+  }
+  ::unsetenv("HEDDLE_MAX_TEAMS");
+  ::unsetenv("HEDDLE_HEAP_SIZE");
+}
+
 namespace {
 
 void send_and_receive_in_large_team(runtime& self) {

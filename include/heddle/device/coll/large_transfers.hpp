@@ -38,17 +38,14 @@ class large_transfer_channel : transfer_loop<large_transfer_channel<B>, B> {
 
   HEDDLE_FN void run() {
     this->run_all();
-    if (block_.rank() == 0) settle_all();
+    if (block_.rank() != 0) return;
+    for (int i = 0; i < args_.n; ++i)  // some may be left if the team was aborted
+      if (of(i).is_send) settle(of(i).pe, ~uint64_t{0});
   }
 
  private:
   static constexpr uint64_t not_symmetric = channel_scratch::not_symmetric;
   static constexpr int none = -1;
-  /// A reply that nobody takes keeps the commands after it in the queue: of so many commands, all
-  /// replies are taken. A bring has up to 9 of the queue's slots.
-  static constexpr int most_unsettled = 64;
-  static_assert(most_unsettled * command_queue_ref::slots_for(command_queue_ref::most_payload) <=
-                command_queue_ref::slots);
   struct state {
     uint64_t done;   ///< bytes that are through
     uint64_t asked;  ///< of those after them, the receiver has asked for so many
@@ -68,6 +65,7 @@ class large_transfer_channel : transfer_loop<large_transfer_channel<B>, B> {
   };
   HEDDLE_FN awaited awaited_by(int i) const {
     const pair_memory& pair = with(of(i).pe);
+    if (stage_[i] == phase::leaves) return {team_.reply_to(pair.borrowed - 1), pair.borrowed};
     if (of(i).is_send) return {&pair.answer, pair.pieces_sent + 1};
     if (stage_[i] == phase::meets) return {&pair.request, pair.receives + 1};
     return {&pair.brought, pair.pieces_received + 1};
@@ -98,7 +96,7 @@ class large_transfer_channel : transfer_loop<large_transfer_channel<B>, B> {
          with(of(i).pe).sends + 1);
   }
   HEDDLE_FN bool advance(int i) {
-    if (of(i).is_send) return bring(i);
+    if (of(i).is_send) return stage_[i] == phase::meets ? bring(i) : leave(i);
     return stage_[i] == phase::meets ? meet(i) : take(i);
   }
 
@@ -113,20 +111,27 @@ class large_transfer_channel : transfer_loop<large_transfer_channel<B>, B> {
     if (!is_taken && !team_.is_remote(t.pe))
       copy(block_, team_.ptr(team_.heap() + target, t.pe), from, bytes, stores_for(bytes));
     states_[i].done += bytes;
-    const bool is_over = states_[i].done >= t.bytes;
+    if (states_[i].done >= t.bytes)
+      stage_[i] = !is_taken && team_.is_remote(t.pe) ? phase::leaves : phase::over;
     block_.sync();
-    if (is_over) stage_[i] = phase::over;
     if (block_.rank() != 0) return true;
     const uint64_t count = ++pair.pieces_sent;
-    if (!is_taken && !team_.is_remote(t.pe)) store(&at(t.pe)->brought, count, release);
-    if (!is_taken && team_.is_remote(t.pe)) {
-      settle_with(t.pe);
-      pair.borrowed =
-          team_.send_borrowed(team_.heap() + target, from, bytes, &own().brought, count, t.pe) + 1;
+    if (stage_[i] != phase::meets) ++pair.sends;
+    if (is_taken) return true;
+    if (!team_.is_remote(t.pe)) {
+      store(&at(t.pe)->brought, count, release);
+      return true;
     }
-    if (!is_over) return true;
-    settle_with(t.pe);
-    ++pair.sends;
+    settle(t.pe, ~uint64_t{0});
+    pair.borrowed =
+        team_.send_borrowed(team_.heap() + target, from, bytes, &own().brought, count, t.pe) + 1;
+    return true;
+  }
+
+  /// The network has taken the last piece.
+  HEDDLE_FN bool leave(int i) {
+    stage_[i] = phase::over;
+    if (block_.rank() == 0) settle(of(i).pe, ~uint64_t{0});
     return true;
   }
 
@@ -200,11 +205,10 @@ class large_transfer_channel : transfer_loop<large_transfer_channel<B>, B> {
   HEDDLE_FN void tell(int pe, pair_memory::place pair_memory::*which,
                       const pair_memory::place& value, uint64_t pair_memory::*count,
                       uint64_t number) const {
-    if (team_.is_remote(pe)) {
-      team_.send(reinterpret_cast<byte*>(&(own().*which)), reinterpret_cast<const byte*>(&value),
-                 sizeof value, &(own().*count), number, pe);
-      return count_command();
-    }
+    if (team_.is_remote(pe))
+      return team_.send(reinterpret_cast<byte*>(&(own().*which)),
+                        reinterpret_cast<const byte*>(&value), sizeof value, &(own().*count),
+                        number, pe);
     pair_memory& there = *at(pe);
     store(&(there.*which).offset, value.offset, relaxed);
     store(&(there.*which).bytes, value.bytes, relaxed);
@@ -219,26 +223,19 @@ class large_transfer_channel : transfer_loop<large_transfer_channel<B>, B> {
 
   // ---- what is lent to the network, by one thread ----
 
-  HEDDLE_FN void count_command() const {
-    if (++commands_ < most_unsettled) return;
-    commands_ = 0;
-    settle_all();
-  }
-  HEDDLE_FN void settle_all() const {
-    for (int i = 0; i < args_.n; ++i)
-      if (of(i).is_send) settle_with(of(i).pe);
-  }
-  /// What was sent to `pe` has left the user's memory.
-  HEDDLE_FN void settle_with(int pe) const {
-    uint64_t& borrowed = with(pe).borrowed;
-    if (borrowed) team_.await_borrowed(borrowed - 1, pe);
-    borrowed = 0;
+  /// What was sent to `pe` has left the user's memory, if it is one of those up to `until`.
+  HEDDLE_FN uint64_t settle(int pe, uint64_t until) const {
+    const uint64_t borrowed = with(pe).borrowed;
+    if (borrowed != 0 && borrowed <= until) {
+      team_.await_borrowed(borrowed - 1, pe);
+      with(pe).borrowed = 0;
+    }
+    return borrowed;
   }
 
   B block_;
   const team_ref& team_;
   channel_scratch scratch_;
-  mutable int commands_ = 0;
   uint32_t free_landings_ = (1u << channel_scratch::num_landings) - 1;
   state states_[transfers_args::most];
 };

@@ -251,6 +251,16 @@ class mailbox_channel {
   HEDDLE_FN void settle_with(int pe) const {
     for (int slot = 0; team_.is_remote(pe) && slot < mailbox::slots; ++slot) settle(pe, slot);
   }
+  /// The same of sends up to `until`, as `borrowed` has them; the last of all.
+  HEDDLE_FN uint64_t settle_with(int pe, uint64_t until) const {
+    uint64_t last = 0;
+    for (int slot = 0; slot < mailbox::slots; ++slot) {
+      const uint64_t borrowed = from(pe).borrowed[slot];
+      if (borrowed > last) last = borrowed;
+      if (borrowed <= until) settle(pe, slot);
+    }
+    return last;
+  }
   /// Sends from where the bytes are. They are in use until it is settled.
   HEDDLE_FN void lend(int pe, int slot, byte* target, const byte* source, size_t bytes,
                       uint64_t* word, uint64_t value) const {

@@ -43,7 +43,10 @@ namespace detail {
 ///     is_ready(i)    whether transfer i, which has begun, can go on; by one thread
 ///     awaited_by(i)  the word that it waits for, and the least that it waits for; by one thread
 ///     begin(i)       by all threads, of a transfer with another PE
-///     advance(i)     what it does then, by all threads; false if the team was aborted
+///     advance(i)     what it does then, by all threads, with at most one command to the proxy;
+///                    false if the team was aborted
+///     settle(pe, until)  takes the replies to what was lent to a remote PE, of those up to that
+///                    one; the last that was lent; by one thread
 template <class Channel, block_group B>
 class transfer_loop {
  protected:
@@ -76,6 +79,7 @@ class transfer_loop {
         else
           channel().begin(i);
         if (stage_[i] == phase::over) --left;
+        if (group_.rank() == 0 && args_.team.is_remote(of(i).pe)) count_command();
       }
       if (!moved) going = wait_for_any();
     }
@@ -116,6 +120,24 @@ class transfer_loop {
     return group_.broadcast(arrived);
   }
 
+  /// A reply that nobody takes keeps the commands after it in the queue to the proxy, while a
+  /// transfer waits and another goes on: so those are taken that are older than the half of the
+  /// commands for which the queue has room.
+  HEDDLE_FN void count_command() {
+    constexpr int half = command_queue_ref::slots /
+                         command_queue_ref::slots_for(command_queue_ref::most_payload) / 2;
+    if (++commands_ * group_.num_blocks() < half) return;
+    commands_ = 0;
+    uint64_t last = until_;
+    for (int i = 0; i < args_.n; ++i) {
+      const transfer& t = of(i);
+      if (!t.is_send || stage_[i] == phase::begins || stage_[i] == phase::over) continue;
+      const uint64_t lent = args_.team.is_remote(t.pe) ? channel().settle(t.pe, until_) : 0;
+      if (lent > last) last = lent;
+    }
+    until_ = last;
+  }
+
   /// For the other PE, rather than for what this one has lent to others.
   HEDDLE_FN int first_that_waits() const {
     int first = args_.n;
@@ -143,6 +165,8 @@ class transfer_loop {
   }
 
   B group_;
+  int commands_ = 0;    ///< since replies were taken
+  uint64_t until_ = 0;  ///< what was lent last then
 };
 
 }  // namespace detail

@@ -82,6 +82,8 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B>, 
     return load(word.word, acquire) >= word.value;
   }
 
+  HEDDLE_FN uint64_t settle(int pe, uint64_t until) const { return this->settle_with(pe, until); }
+
   // ---- what it does then, by all threads ----
 
   HEDDLE_FN bool advance(int i) {

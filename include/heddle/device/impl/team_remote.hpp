@@ -223,6 +223,9 @@ HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::send_borrowed(byte* dst, const 
   return post_put(dst, src, bytes, pe, true, word, value, signal_op::set, command::unheeded);
 }
 
+HEDDLE_FN inline const uint64_t* team_ref::reply_to(uint64_t sent) const {
+  return &proxy_->queues[context_].replies[sent % command_queue_ref::slots].stamp;
+}
 HEDDLE_FN inline void team_ref::await_borrowed(uint64_t sent, int pe) const {
   (void)await_reply(sent, operation::put, pe);
 }
