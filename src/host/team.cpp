@@ -182,6 +182,7 @@ void heddle_team::require_reachable(const char* function) const {
 void heddle_team::throw_failure() const { throw heddle::failure_of(*this); }
 
 void heddle_team::abort(abort_code code, const std::string& reason) {
+  if (has_aborted_.exchange(true)) return;
   auto& text = runtime_.team_places().mail_slots(place_)[my_pe()].abort_text;
   decltype(heddle::team_memory_pool::mail::abort_text) told{};
   std::strncpy(told.data(), reason.c_str(), told.size() - 1);
