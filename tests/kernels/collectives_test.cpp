@@ -164,11 +164,15 @@ class caller {
   void expect(std::size_t at, std::size_t n, int from, int to) {
     for (std::size_t i = 0; i < n; ++i) expected_[at + i] = value_of(call_, from, to, i);
   }
-  /// Of what all PEs have sent to `to`, at `at`.
+  /// Of what all PEs have sent to `to`, at `at`. It wraps.
   void expect_sum(std::size_t n, int to, const int* at) {
     std::vector<int> sum(n);
-    for (std::size_t pe = 0; pe < n_pes_; ++pe)
-      for (std::size_t i = 0; i < n; ++i) sum[i] += value_of(call_, static_cast<int>(pe), to, i);
+    for (std::size_t i = 0; i < n; ++i) {
+      unsigned whole = 0;
+      for (std::size_t pe = 0; pe < n_pes_; ++pe)
+        whole += static_cast<unsigned>(value_of(call_, static_cast<int>(pe), to, i));
+      sum[i] = static_cast<int>(whole);
+    }
     if (at == output_)
       std::copy(sum.begin(), sum.end(), expected_.begin());
     else
