@@ -182,12 +182,12 @@ void heddle_team::require_reachable(const char* function) const {
 void heddle_team::throw_failure() const { throw heddle::failure_of(*this); }
 
 void heddle_team::abort(abort_code code, const std::string& reason) {
-  if (has_aborted_.exchange(true)) return;
+  const bool is_first = !has_aborted_.exchange(true);
   auto& text = runtime_.team_places().mail_slots(place_)[my_pe()].abort_text;
   decltype(heddle::team_memory_pool::mail::abort_text) told{};
   std::strncpy(told.data(), reason.c_str(), told.size() - 1);
   for (int pe = 0; pe < n_pes(); ++pe) {
-    if (reaches(pe))
+    if (is_first && reaches(pe))
       host_ref().put(heddle::thread_group{}, text.data(), told.data(), told.size(), pe);
     host_ref().abort_at(pe, code.to_word());
   }
