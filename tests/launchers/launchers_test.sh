@@ -41,8 +41,8 @@ for n in 3 8; do
     "tree ll" "direct "; do
     set -- $algo ""
     case $1 in
-      direct) collectives=(broadcast all_gather all_to_all gather scatter) ;;
-      one_shot) collectives=(reduce_scatter reduce broadcast all_gather all_to_all gather scatter) ;;
+      direct) collectives=(broadcast all_gather all_to_all gather scatter sendrecv) ;;
+      one_shot) collectives=(reduce_scatter reduce broadcast all_gather all_to_all gather scatter sendrecv) ;;
       tree) collectives=(reduce) ;;
       *) collectives=(reduce_scatter reduce) ;;
     esac

@@ -15,7 +15,7 @@ operations=(put get signal atomic)
 # What is not AllReduce, with the ways that it has between remote PEs.
 collectives=(reduce_scatter:one_shot reduce_scatter:two_shot reduce_scatter:ring reduce:one_shot reduce:two_shot reduce:ring
   reduce:tree)
-for operation in broadcast all_gather all_to_all gather scatter; do collectives+=("$operation:one_shot" "$operation:direct"); done
+for operation in broadcast all_gather all_to_all gather scatter sendrecv; do collectives+=("$operation:one_shot" "$operation:direct"); done
 some_algorithms=(one_shot two_shot ring tree)
 # libfabric takes seconds for each job, and heddle the same ways on it: what differs between networks is tested in transport.
 if [ "$3" = libfabric ]; then
@@ -37,9 +37,13 @@ on_hosts() {
     done
   done
   for each in "${collectives[@]}"; do
-    check "$each on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} \
-      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 8 -e 40000 -d all -o all "${sizes[@]}" -r 1
+    check "$each on 2 hosts" 0 "$right" HEDDLE_ALGO=${each#*:} \
+      job 2 1 "$bin/heddle-perf" "${each%:*}" -b 8 -e 40000 -d all -o all "${sizes[@]}" -r 1
+    # Again, more PEs than processors.
+    [[ $each == *:one_shot || $each == *:two_shot ]] || check "$each on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} \
+      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 4096 -e 4096 -d all "${sizes[@]}" -r 1
   done
+  [ "$HEDDLE_TRANSPORT" != tcp ] || on_many_hosts
   check "large buffers" 0 "$right" job 2 1 "$bin/heddle-perf" all_reduce -b 1000000 -e 9000000 -f 9 -n 1 -w 0
   check "flags of 8 bits" 0 "$right" HEDDLE_EPOCH_BITS=8 job 2 1 "$bin/heddle-perf" all_reduce -b 8 -e 8 -n 300
   for operation in "${operations[@]}" barrier; do
@@ -63,6 +67,16 @@ on_hosts() {
     77) echo "a slow and lossy network was not tried" ;;
     *) fail "netem" ;;
   esac
+}
+
+# Of more than 64 PEs, some of which are neighbours; each team has memory for all.
+on_many_hosts() {
+  local operation
+  make_hosts 5
+  for operation in all_reduce reduce_scatter all_to_all sendrecv; do
+    check "$operation on 5 hosts with 14 PEs" 0 "$right" HEDDLE_HEAP_SIZE=64M HEDDLE_MAX_TEAMS=3 \
+      job 5 14 "$bin/heddle-perf" $operation -b 44800 -e 44800 -n 1 -w 0
+  done
 }
 
 on_one_host() {

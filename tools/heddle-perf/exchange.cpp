@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// The collectives that combine nothing. Sizes and bus bandwidths are nccl-tests': the size is what
-// the PE with the most has, and what crosses a PE's links is all of it in a broadcast and (n-1)/n
-// in the others.
+// The collectives that combine nothing, and sends and receives round all PEs (sendrecv). Sizes and
+// bus bandwidths are nccl-tests': the size is what the PE with the most has, and what crosses a
+// PE's links is all of it in a broadcast or a send, and (n-1)/n in the others.
 
 #include <fmt/format.h>
 
@@ -20,9 +20,15 @@ namespace perf {
 
 namespace {
 
-enum class pattern { broadcast, all_gather, all_to_all, gather, scatter };
-constexpr std::array<std::string_view, 5> names = {"broadcast", "all_gather", "all_to_all",
-                                                   "gather", "scatter"};
+enum class pattern { broadcast, all_gather, all_to_all, gather, scatter, sendrecv };
+constexpr std::array<std::string_view, 6> names = {"broadcast", "all_gather", "all_to_all",
+                                                   "gather",    "scatter",    "sendrecv"};
+constexpr bool has_one_piece(pattern what) {
+  return what == pattern::broadcast || what == pattern::sendrecv;
+}
+constexpr bool has_root(pattern what) {
+  return what == pattern::broadcast || what == pattern::gather || what == pattern::scatter;
+}
 
 /// What a PE sends to another in a call: it repeats with a prime period, and moves on from call to
 /// call, so that what an earlier one left does not pass.
@@ -83,13 +89,13 @@ class measurement {
 
   row run(bool in_place) {
     in_place_ = in_place;
-    const bool shares = what_ == pattern::broadcast;
+    const bool is_one = has_one_piece(what_);
     row measured;
     measured.collective = names[static_cast<std::size_t>(what_)];
-    measured.bytes = shares ? piece_ : piece_ * static_cast<std::size_t>(n_pes_);
-    measured.count = shares ? count_ : count_ * static_cast<std::size_t>(n_pes_);
+    measured.bytes = is_one ? piece_ : piece_ * static_cast<std::size_t>(n_pes_);
+    measured.count = is_one ? count_ : count_ * static_cast<std::size_t>(n_pes_);
     measured.type = name_of(type_);
-    if (what_ != pattern::all_gather && what_ != pattern::all_to_all) measured.root = root_;
+    if (has_root(what_)) measured.root = root_;
     measured.in_place = in_place;
     std::size_t wrong = 0;
     measured.latency_us = with_.time_alone(
@@ -112,11 +118,12 @@ class measurement {
       measured.wrong = with_.total(wrong);
     }
     measured.algbw = static_cast<double>(measured.bytes) / measured.time_us / 1e3;
-    measured.busbw = measured.algbw * (shares ? 1.0 : (n_pes_ - 1.0) / n_pes_);
+    measured.busbw = measured.algbw * (is_one ? 1.0 : (n_pes_ - 1.0) / n_pes_);
     return measured;
   }
 
  private:
+  [[nodiscard]] int previous() const { return (me_ + n_pes_ - 1) % n_pes_; }
   [[nodiscard]] bool is_root() const { return me_ == root_; }
   [[nodiscard]] std::size_t place(int pe) const { return static_cast<std::size_t>(pe) * piece_; }
 
@@ -152,6 +159,12 @@ class measurement {
       case pattern::scatter:
         status = heddle_scatter(team, from, target(), count_, type_, root_, queue);
         break;
+      case pattern::sendrecv:
+        return heddle::grouped([&] {
+          using heddle::detail::check;
+          check(heddle_send(team, from, count_, type_, (me_ + 1) % n_pes_, queue));
+          check(heddle_recv(team, output_, count_, type_, previous(), queue));
+        });
     }
     heddle::detail::check(status);
   }
@@ -177,6 +190,7 @@ class measurement {
     };
     if (what_ == pattern::broadcast) return one(0, root_, 0);
     if (what_ == pattern::scatter) return one(0, root_, me_);
+    if (what_ == pattern::sendrecv) return one(0, previous(), 0);
     if (what_ == pattern::gather && !is_root()) return 0;
     std::size_t wrong = 0;
     for (int pe = 0; pe < n_pes_; ++pe)
@@ -211,14 +225,14 @@ void measure_exchange(const session& with) {
   for (const heddle_type_t type : with.chosen.types)
     for (const std::size_t bytes : with.chosen.sizes()) {
       const std::size_t size = bytes_of(type);
-      const std::size_t count = bytes / size / (what == pattern::broadcast ? 1 : n_pes);
+      const std::size_t count = bytes / size / (has_one_piece(what) ? 1 : n_pes);
       if (count == 0) continue;  // less than an element for each
       with.out.progress(fmt::format("{} of {} bytes, {}", names[static_cast<std::size_t>(found)],
                                     bytes, name_of(type)));
       measurement one(with, what, type, count * size, count, in.as<unsigned char>(),
                       out.as<unsigned char>());
       std::vector<row> line = {one.run(false)};
-      if (what != pattern::all_to_all) line.push_back(one.run(true));
+      if (has_in_place(with.chosen.operation)) line.push_back(one.run(true));
       with.out.add(line);
     }
 }

@@ -19,8 +19,8 @@ constexpr std::array<const char*, 14> type_names = {
     "int32", "int64", "half",   "bfloat16", "float",  "double", "int8",
     "int16", "uint8", "uint16", "uint32",   "uint64", "f8e4m3", "f8e5m2"};
 constexpr std::array<std::size_t, 14> type_bytes = {4, 8, 2, 2, 4, 8, 1, 2, 1, 2, 4, 8, 1, 1};
-constexpr std::array<const char*, 5> exchanges = {"broadcast", "all_gather", "all_to_all", "gather",
-                                                  "scatter"};
+constexpr std::array<const char*, 6> exchanges = {"broadcast", "all_gather", "all_to_all",
+                                                  "gather",    "scatter",    "sendrecv"};
 constexpr std::array<const char*, 5> op_names = {"sum", "prod", "min", "max", "avg"};
 
 /// An index in names, or "all".
@@ -42,6 +42,10 @@ const char* name_of(heddle_op_t op) { return op_names[op]; }
 
 bool is_reduction(std::string_view operation) {
   return operation == "all_reduce" || operation == "reduce_scatter" || operation == "reduce";
+}
+bool has_in_place(std::string_view operation) {
+  return is_reduction(operation) ||
+         (is_exchange(operation) && operation != "all_to_all" && operation != "sendrecv");
 }
 bool is_exchange(std::string_view operation) {
   return std::find(exchanges.begin(), exchanges.end(), operation) != exchanges.end();
@@ -74,8 +78,8 @@ bool parse_options(int argc, char** argv, options& into, int& status) {
   app.add_option("operation", into.operation)
       ->required()
       ->check(CLI::IsMember({"all_reduce", "reduce_scatter", "reduce", "broadcast", "all_gather",
-                             "all_to_all", "gather", "scatter", "put", "get", "signal", "atomic",
-                             "barrier", "rate", "tune"}));
+                             "all_to_all", "gather", "scatter", "sendrecv", "put", "get", "signal",
+                             "atomic", "barrier", "rate", "tune"}));
   app.add_option("-b,--minbytes", into.min_bytes, "smallest size, as 8 or 64M")->transform(bytes);
   app.add_option("-e,--maxbytes", into.max_bytes, "largest size")->transform(bytes);
   app.add_option("-f,--stepfactor", into.factor, "factor from one size to the next")

@@ -46,6 +46,8 @@ bool parse_options(int argc, char** argv, options& into, int& status);
 bool is_reduction(std::string_view operation);
 /// Whether it is one that combines nothing.
 bool is_exchange(std::string_view operation);
+/// Whether a PE may send from where it receives.
+bool has_in_place(std::string_view operation);
 
 /// Gives init the variables that the options name. Before there are threads.
 void set_variables(const options& chosen);

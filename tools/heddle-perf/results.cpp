@@ -49,8 +49,7 @@ void results::start() {
   if (rates)
     fmt::print(
         "# a call: a batch of up to 64 puts and a quiet, from each queue; time: of a put\n#\n");
-  const bool both = is_reduction(chosen_.operation) ||
-                    (is_exchange(chosen_.operation) && chosen_.operation != "all_to_all");
+  const bool both = has_in_place(chosen_.operation);
   fmt::print("#{:>59}{:>46}\n", both ? "out-of-place" : "", both ? "in-place" : "");
   const auto columns =
       fmt::format("{:>10}{:>10}{:>9}{:>9}{:>7}", "time", "latency", "algbw", "busbw", "#wrong");

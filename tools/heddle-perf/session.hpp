@@ -135,7 +135,7 @@ class session {
 
 /// all_reduce, reduce_scatter, reduce
 void measure_reduction(const session& with);
-/// broadcast, all_gather, all_to_all, gather, scatter
+/// broadcast, all_gather, all_to_all, gather, scatter, sendrecv
 void measure_exchange(const session& with);
 void measure_put(const session& with);
 void measure_get(const session& with);

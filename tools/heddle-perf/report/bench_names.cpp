@@ -29,7 +29,7 @@ constexpr std::array<words, 10> block_words = {{
     {"rdma", "Put and signal, soft RDMA"},
 }};
 
-constexpr std::array<words, 25> operation_words = {{
+constexpr std::array<words, 26> operation_words = {{
     {"all_reduce", "AllReduce"},
     {"all_reduce_fresh", "AllReduce, data just written"},
     {"reduce_scatter", "ReduceScatter"},
@@ -39,6 +39,7 @@ constexpr std::array<words, 25> operation_words = {{
     {"all_to_all", "AllToAll"},
     {"gather", "Gather"},
     {"scatter", "Scatter"},
+    {"sendrecv", "Send and Recv"},
     {"put", "Put"},
     {"get", "Get"},
     {"signal", "Put and signal, one way"},
