@@ -63,8 +63,8 @@ struct heddle_team : heddle::live_handle {
   /// Whether a synchronize has told of the abort, so that it is told once.
   [[nodiscard]] bool told() const { return told_.load(std::memory_order_relaxed); }
   void set_told() { told_.store(true, std::memory_order_relaxed); }
-  /// Ends all waits of the team on all PEs. The first reason of a PE stays: what follows from it may
-  /// come before another has read it.
+  /// Ends all waits of the team on all PEs. The first reason of a PE stays: what follows from it
+  /// may come before another has read it.
   void abort(heddle::abort_code code, const std::string& reason);
   /// What `pe` gave as its reason.
   [[nodiscard]] std::string abort_text(int pe) const;
