@@ -8,9 +8,7 @@
 /// One-shot ReduceScatter and Reduce: every PE sends each piece of its input to the mailbox of the
 /// PE that combines it, which takes the pieces from there, in the order of the PEs. One hop. By
 /// words, if there are no remote PEs, or by slots.
-namespace heddle {
-
-namespace detail {
+namespace heddle::detail {
 
 template <class T, class Op, block_group B>
 class one_shot_pieces : mailbox_channel<B> {
@@ -123,6 +121,4 @@ class one_shot_pieces : mailbox_channel<B> {
   piece piece_;  ///< of the output
 };
 
-}  // namespace detail
-
-}  // namespace heddle
+}  // namespace heddle::detail

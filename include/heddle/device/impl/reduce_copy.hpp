@@ -161,6 +161,13 @@ __noinline__ HEDDLE_FN void reduce_copy(G group, const operands<T>& with, size_t
 
 #else
 
+/// Where it is known that it finishes.
+template <class Op, class A>
+[[gnu::always_inline]] inline A finished(const Op& op, A sum) {
+  if constexpr (finishing<Op, A>) return op.finish(sum);
+  return sum;
+}
+
 template <class Op, class A>
 [[gnu::always_inline]] inline void finish_all(A* sum, size_t n, reduce_step<Op> reduction) {
   if constexpr (finishing<Op, A>) {
@@ -179,7 +186,7 @@ template <class T, class Op>
 #pragma GCC ivdep
     for (size_t i = 0; i < n; ++i) {
       auto sum = reduction.combine(acc::widen(a[i]), acc::widen(b[i]));
-      if constexpr (decltype(finishes)::value) sum = reduction.op.finish(sum);
+      if constexpr (decltype(finishes)::value) sum = finished(reduction.op, sum);
       const T result = acc::narrow(sum);
       d0[i] = result;
       if constexpr (decltype(second)::value) d1[i] = result;
@@ -212,7 +219,7 @@ template <class T>
 struct streaming_vector {
   typedef T type __attribute__((vector_size(16)));
   /// What minima and maxima are found by: see reduce_extremum.
-  using ordered_element = std::conditional_t<
+  using ordered_element = typename std::conditional_t<
       std::is_integral_v<T>, std::make_signed<T>,
       std::type_identity<std::conditional_t<sizeof(T) == 8, int64_t, int32_t>>>::type;
   typedef ordered_element ordered __attribute__((vector_size(16)));
