@@ -46,6 +46,9 @@ class endpoint {
   [[nodiscard]] bool may_wait() const;
   /// What peers insert to reach it.
   [[nodiscard]] std::vector<std::byte> name() const;
+  /// Ends what was posted and not completed, whose memory the provider uses until then. No region
+  /// is bound to it any more; nothing is posted afterwards.
+  void close() noexcept { endpoint_.reset(); }
 
  private:
   void check(long long code, const char* call) const;

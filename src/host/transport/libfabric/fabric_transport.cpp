@@ -92,6 +92,14 @@ fabric_transport::fabric_transport(const library& functions, const fi_info& chos
   for (auto& one : transfers_) free_transfers_.push(&one);
 }
 
+fabric_transport::~fabric_transport() {
+  // Some providers do not close an endpoint to which regions are bound.
+  registered_buffers_ = {};
+  registered_transfers_ = {};
+  memory_.forget_all();
+  endpoint_.close();
+}
+
 void fabric_transport::set_addresses(std::vector<bytes> addresses) {
   addresses_ = std::move(addresses);
   peers_.resize(addresses_.size());

@@ -35,7 +35,8 @@ class fabric_transport final : public transport {
   fabric_transport(const library& functions, const fi_info& chosen, const std::string& interface,
                    message_order order, std::chrono::duration<double> timeout,
                    const gpu_memory* gpu);
-  ~fabric_transport() override = default;
+  /// Closes the endpoint before the memory goes that was given to it.
+  ~fabric_transport() override;
 
   [[nodiscard]] const traits& about() const override { return traits_; }
   [[nodiscard]] bytes address() const override { return endpoint_.name(); }

@@ -50,6 +50,10 @@ class local_memory {
   void conceal(int region, std::uint64_t offset) noexcept;
   void register_local(void* start, std::size_t size);
   void forget_local(void* start) noexcept;
+  void forget_all() noexcept {
+    exposed_.clear();
+    local_.clear();
+  }
 
   /// What the provider wants to be told of the local side of an operation; null where it wants
   /// nothing. Throws HEDDLE_ERROR_INTERNAL if it wants to and the range was never registered.
