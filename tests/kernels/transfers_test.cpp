@@ -163,42 +163,70 @@ TEST_CASE("much memory of a PE's own goes beside little, by more slots than a qu
   });
 }
 
+namespace {
+
+/// PE 0 sends much to PE 2, and messages to PE 1, which takes them when PE 2 has all. `apart`: with
+/// a stream for each, in two teams.
+void send_much_beside_messages(runtime& self, bool apart) {
+  const auto world = self.world();
+  const auto other = world.split_strided(0, 1, self.n_pes());
+  const int me = self.my_pe();
+  const auto queue = self.create_stream();
+  const auto other_queue = self.create_stream();
+  constexpr std::size_t some = 10'000;  // more than half of a mailbox
+  constexpr int messages = 3;
+  constexpr std::size_t much = 6 << 20;
+  const device_array<int> own(self, me > 2 ? 0 : messages * some + much);
+  const auto message = [&](int i) { return own.data() + static_cast<std::size_t>(i) * some; };
+  int* large = message(messages);
+  if (me == 0) {
+    for (int i = 0; i < messages; ++i) write(queue, message(i), values_of(i, 0, 1, some));
+    write(queue, large, values_of(9, 0, 2, much));
+    const auto send_messages = [&] {
+      for (int i = 0; i < messages; ++i) world.send(message(i), some, 1, queue);
+    };
+    if (apart) {
+      grouped(send_messages);
+      other.send(large, much, 2, other_queue);
+    } else {
+      grouped([&] {
+        send_messages();
+        world.send(large, much, 2, queue);
+      });
+    }
+  } else if (me == 1) {
+    world.recv(large, 1, 2, queue);
+    queue.synchronize();
+    for (int i = 0; i < messages; ++i) world.recv(message(i), some, 0, queue);
+    for (int i = 0; i < messages; ++i)
+      check(read(queue, message(i), some) == values_of(i, 0, 1, some), "a message");
+  } else if (me == 2) {
+    (apart ? other : world).recv(large, much, 0, apart ? other_queue : queue);
+    check(read(apart ? other_queue : queue, large, much) == values_of(9, 0, 2, much), "much");
+    world.send(large, 1, 1, queue);
+  }
+  queue.synchronize();
+  other_queue.synchronize();
+  world.barrier();
+}
+
+}  // namespace
+
 TEST_CASE("much goes to one PE while another, which has not all of its own yet, waits for that") {
   if (on_gpu()) return;  // one PE's kernels wait for another's, in two steps
-  for (const int n_pes : is_sanitized() ? std::vector{3} : std::vector{3, 66}) {
-    ::setenv("HEDDLE_HEAP_SIZE", "64M", 1);
-    ::setenv("HEDDLE_MAX_TEAMS", "2", 1);
-    run_as_threads(n_pes, [](runtime& self) {
-      const auto world = self.world();
-      const int me = self.my_pe();
-      const auto queue = self.create_stream();
-      constexpr std::size_t some = 10'000;  // more than half of a mailbox
-      constexpr int messages = 3;
-      constexpr std::size_t much = 6 << 20;
-      const device_array<int> own(self, me > 2 ? 0 : messages * some + much);
-      const auto message = [&](int i) { return own.data() + static_cast<std::size_t>(i) * some; };
-      int* large = message(messages);
-      if (me == 0) {
-        for (int i = 0; i < messages; ++i) write(queue, message(i), values_of(i, 0, 1, some));
-        write(queue, large, values_of(9, 0, 2, much));
-        grouped([&] {
-          for (int i = 0; i < messages; ++i) world.send(message(i), some, 1, queue);
-          world.send(large, much, 2, queue);
-        });
-      } else if (me == 1) {
-        world.recv(large, 1, 2, queue);
-        queue.synchronize();
-        for (int i = 0; i < messages; ++i) world.recv(message(i), some, 0, queue);
-        for (int i = 0; i < messages; ++i)
-          check(read(queue, message(i), some) == values_of(i, 0, 1, some), "a message");
-      } else if (me == 2) {
-        world.recv(large, much, 0, queue);
-        check(read(queue, large, much) == values_of(9, 0, 2, much), "much");
-        world.send(large, 1, 1, queue);
-      }
-      queue.synchronize();
-      world.barrier();
-    });
+  ::setenv("HEDDLE_HEAP_SIZE", "64M", 1);
+  ::setenv("HEDDLE_MAX_TEAMS", "3", 1);
+  for (const bool apart : {false, true}) {
+    const auto run = [&](int n_pes, const std::string& channels) {
+      CAPTURE(n_pes);
+      CAPTURE(channels);
+      CAPTURE(apart);
+      ::setenv("HEDDLE_CHANNELS", channels.c_str(), 1);
+      run_as_threads(n_pes, [&](runtime& self) { send_much_beside_messages(self, apart); });
+      ::unsetenv("HEDDLE_CHANNELS");
+    };
+    for (const char* channels : {"0", "2", "7"}) run(3, channels);
+    if (!is_sanitized()) run(66, "0");
   }
   ::unsetenv("HEDDLE_MAX_TEAMS");
   ::unsetenv("HEDDLE_HEAP_SIZE");

@@ -58,6 +58,33 @@ TEST_CASE("of more commands than slots, from several threads, none is lost or ov
   });
 }
 
+TEST_CASE("memory that is lent keeps no command from the proxy, however late it is asked for") {
+  constexpr std::size_t bytes = 5000;  // more than goes in a command
+  proxy_job job({.n_pes = 2, .contexts = 1});
+  job.run([&](test_pe& self) {
+    std::vector<std::uint64_t> source(bytes / 8);
+    std::iota(source.begin(), source.end(), 100);
+    const int pe = self.right();
+    const std::uint64_t sent =
+        self.team.send_borrowed(self.user<byte>(4096), reinterpret_cast<byte*>(source.data()),
+                                bytes, self.user<std::uint64_t>(0), 1, pe);
+    // Others come round to its slot, with replies of their own.
+    constexpr int n = 3 * command_queue_ref::slots;
+    for (int i = 0; i < n; ++i) {
+      self.team.atomic_add(self.user<std::uint64_t>(8), std::uint64_t{1}, pe);
+      if (i % 50 == 0)
+        (void)self.team.atomic_fetch_add(self.user<std::uint64_t>(16), std::uint64_t{1}, pe);
+    }
+    self.team.await_borrowed(sent, pe);
+    source.assign(source.size(), 0);
+    self.barrier();
+    expect(load(self.user<std::uint64_t>(8), acquire) == n, "atomics were lost");
+    expect(load(self.user<std::uint64_t>(0), acquire) == 1, "what was lent has not come");
+    for (std::size_t i = 0; i < bytes / 8; ++i)
+      expect(self.user<std::uint64_t>(4096)[i] == 100 + i, "what was lent came after it was gone");
+  });
+}
+
 TEST_CASE("contexts keep to themselves") {
   proxy_job job({.n_pes = 3, .contexts = 4});
   job.run([&](test_pe& self) {

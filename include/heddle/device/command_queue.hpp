@@ -13,15 +13,16 @@
 ///       head + k - consumed <= slots                      carries the command out
 ///     write payload, then the command                     reply of next: value, then
 ///     turn = index + 1 (release)  --------------------->    stamp = next + 1 (release)
-///     wait: reply's stamp == index + 1  <---------------
+///     wait: reply's stamp >= index + 1  <---------------
 ///     taken = index + 1 (release)  -------------------->  consumed = next + k (release), once
-///     taken
+///                                                         taken, or stamped if `lent`
 ///
 /// A slot is one cache line. A command that carries data has it in the slots behind its own; their
 /// words `turn` hold data too, and the proxy makes them 0 before it gives them back, so that no
 /// data is ever taken for a turn. Invariants: consumed <= next <= head <= consumed + slots; slots
 /// are taken and consumed in the same order, so none is overwritten before it was consumed, nor a
-/// reply before it was taken.
+/// reply whose value matters before it was taken. Stamps of a slot grow, so that who has lent memory
+/// may look at any time later, and never keeps the commands behind it from the proxy.
 namespace heddle {
 
 enum class command_kind : uint8_t {
@@ -57,7 +58,8 @@ struct alignas(cache_line) command {
     has_payload = 2,  ///< the data is in the slots behind
     has_signal = 4,
     unhurried = 16,  ///< the producer does not see to it that this is carried out at once
-    unheeded = 8     ///< quiet and fence are not about it: heddle's own, answered in another way
+    unheeded = 8,    ///< quiet and fence are not about it: heddle's own, answered in another way
+    lent = 32        ///< with wants_reply: that it has come is all that the producer asks
   };
   static constexpr size_t most_unit = 128;  ///< bytes of an element of iput and iget
 

@@ -196,9 +196,7 @@ class team_ref {
   /// calls once, whatever has become of the team.
   HEDDLE_APART HEDDLE_FN uint64_t send_borrowed(byte* dst, const byte* src, size_t bytes,
                                                 uint64_t* word, uint64_t value, int pe) const;
-  HEDDLE_FN void await_borrowed(uint64_t sent, int pe) const;
-  /// A word that is more than `sent` when await_borrowed will not wait.
-  HEDDLE_FN const uint64_t* reply_to(uint64_t sent) const;
+  HEDDLE_APART HEDDLE_FN void await_borrowed(uint64_t sent, int pe) const;
   /// The collectives' part of the heap: see <heddle/device/coll/scratch.hpp>.
   HEDDLE_FN byte* scratch() const { return scratch_; }
   HEDDLE_FN byte* heap() const { return heap_; }

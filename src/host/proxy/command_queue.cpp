@@ -53,15 +53,20 @@ void command_queue::give_back() {
   const std::uint64_t before = given_back_;
   while (given_back_ < next_) {
     const command& slot = shared_.ring[given_back_ % slots];
-    if (slot.flags & command::wants_reply &&
-        load(&shared_.replies[given_back_ % slots].taken, acquire) != given_back_ + 1)
-      break;
+    if (slot.flags & command::wants_reply && !is_done_with(slot, given_back_)) break;
     const std::uint64_t end = given_back_ + slots_of(slot);
     // What was data must not be taken for a turn.
     for (std::uint64_t i = given_back_ + 1; i < end; ++i) shared_.ring[i % slots].turn = 0;
     given_back_ = end;
   }
   if (given_back_ != before) store(&shared_.consumed, given_back_, release);
+}
+
+/// A command whose producer waits, or may give up.
+bool command_queue::is_done_with(const command& what, std::uint64_t index) const {
+  const command_reply& reply = shared_.replies[index % slots];
+  if (what.flags & command::lent && load(&reply.stamp, relaxed) == index + 1) return true;
+  return load(&reply.taken, acquire) == index + 1;
 }
 
 bool command_queue::gave_up(std::uint64_t index) const {

@@ -36,8 +36,9 @@ class command_queue final : public command_engine::producer {
 
  private:
   bool fetch();
-  /// Gives slots back to the producers: in order, those whose replies have been taken.
+  /// Gives slots back to the producers: in order, those with which they are done.
   void give_back();
+  [[nodiscard]] bool is_done_with(const command& what, std::uint64_t index) const;
 
   shared_words& shared_;
   const int lane_;

@@ -265,7 +265,6 @@ class exchange_channel : mailbox_channel<B> {
       const piece out = sent(after(i));
       if (step < out.steps() && out.by == way::slots)
         this->fill_slot(after(i), out, step, args_.input + out.offset_in(step));
-      if (step == out.steps()) this->settle_with(after(i));
     }
     if (step == 0) copy_own();
 

@@ -39,8 +39,8 @@ class large_transfer_channel : transfer_loop<large_transfer_channel<B>, B> {
   HEDDLE_FN void run() {
     this->run_all();
     if (block_.rank() != 0) return;
-    for (int i = 0; i < args_.n; ++i)  // some may be left if the team was aborted
-      if (of(i).is_send) settle(of(i).pe, ~uint64_t{0});
+    for (int i = 0; i < args_.n; ++i)
+      if (of(i).is_send) settle(of(i).pe);
   }
 
  private:
@@ -65,7 +65,6 @@ class large_transfer_channel : transfer_loop<large_transfer_channel<B>, B> {
   };
   HEDDLE_FN awaited awaited_by(int i) const {
     const pair_memory& pair = with(of(i).pe);
-    if (stage_[i] == phase::leaves) return {team_.reply_to(pair.borrowed - 1), pair.borrowed};
     if (of(i).is_send) return {&pair.answer, pair.pieces_sent + 1};
     if (stage_[i] == phase::meets) return {&pair.request, pair.receives + 1};
     return {&pair.brought, pair.pieces_received + 1};
@@ -96,7 +95,7 @@ class large_transfer_channel : transfer_loop<large_transfer_channel<B>, B> {
          with(of(i).pe).sends + 1);
   }
   HEDDLE_FN bool advance(int i) {
-    if (of(i).is_send) return stage_[i] == phase::meets ? bring(i) : leave(i);
+    if (of(i).is_send) return bring(i);
     return stage_[i] == phase::meets ? meet(i) : take(i);
   }
 
@@ -111,8 +110,7 @@ class large_transfer_channel : transfer_loop<large_transfer_channel<B>, B> {
     if (!is_taken && !team_.is_remote(t.pe))
       copy(block_, team_.ptr(team_.heap() + target, t.pe), from, bytes, stores_for(bytes));
     states_[i].done += bytes;
-    if (states_[i].done >= t.bytes)
-      stage_[i] = !is_taken && team_.is_remote(t.pe) ? phase::leaves : phase::over;
+    if (states_[i].done >= t.bytes) stage_[i] = phase::over;
     block_.sync();
     if (block_.rank() != 0) return true;
     const uint64_t count = ++pair.pieces_sent;
@@ -122,16 +120,9 @@ class large_transfer_channel : transfer_loop<large_transfer_channel<B>, B> {
       store(&at(t.pe)->brought, count, release);
       return true;
     }
-    settle(t.pe, ~uint64_t{0});
+    settle(t.pe);
     pair.borrowed =
         team_.send_borrowed(team_.heap() + target, from, bytes, &own().brought, count, t.pe) + 1;
-    return true;
-  }
-
-  /// The network has taken the last piece.
-  HEDDLE_FN bool leave(int i) {
-    stage_[i] = phase::over;
-    if (block_.rank() == 0) settle(of(i).pe, ~uint64_t{0});
     return true;
   }
 
@@ -223,14 +214,11 @@ class large_transfer_channel : transfer_loop<large_transfer_channel<B>, B> {
 
   // ---- what is lent to the network, by one thread ----
 
-  /// What was sent to `pe` has left the user's memory, if it is one of those up to `until`.
-  HEDDLE_FN uint64_t settle(int pe, uint64_t until) const {
-    const uint64_t borrowed = with(pe).borrowed;
-    if (borrowed != 0 && borrowed <= until) {
-      team_.await_borrowed(borrowed - 1, pe);
-      with(pe).borrowed = 0;
-    }
-    return borrowed;
+  /// What was sent to `pe` has left the user's memory.
+  HEDDLE_FN void settle(int pe) const {
+    uint64_t& borrowed = with(pe).borrowed;
+    if (borrowed != 0) team_.await_borrowed(borrowed - 1, pe);
+    borrowed = 0;
   }
 
   B block_;

@@ -244,22 +244,9 @@ class mailbox_channel {
   }
   /// What was sent from memory of the user's has left it. By the threads that have sent.
   HEDDLE_FN void settle_all() const {
-    for (int i = 1 + block_.rank(); i < team_.n_pes(); i += block_.size()) settle_with(after(i));
-  }
-  /// The same of what was sent to `pe`. As soon as there is no more for it: a reply that nobody
-  /// takes keeps the commands after it in the queue.
-  HEDDLE_FN void settle_with(int pe) const {
-    for (int slot = 0; team_.is_remote(pe) && slot < mailbox::slots; ++slot) settle(pe, slot);
-  }
-  /// The same of sends up to `until`, as `borrowed` has them; the last of all.
-  HEDDLE_FN uint64_t settle_with(int pe, uint64_t until) const {
-    uint64_t last = 0;
-    for (int slot = 0; slot < mailbox::slots; ++slot) {
-      const uint64_t borrowed = from(pe).borrowed[slot];
-      if (borrowed > last) last = borrowed;
-      if (borrowed <= until) settle(pe, slot);
-    }
-    return last;
+    for (int i = 1 + block_.rank(); i < team_.n_pes(); i += block_.size())
+      for (int slot = 0; team_.is_remote(after(i)) && slot < mailbox::slots; ++slot)
+        settle(after(i), slot);
   }
   /// Sends from where the bytes are. They are in use until it is settled.
   HEDDLE_FN void lend(int pe, int slot, byte* target, const byte* source, size_t bytes,

@@ -43,10 +43,7 @@ namespace detail {
 ///     is_ready(i)    whether transfer i, which has begun, can go on; by one thread
 ///     awaited_by(i)  the word that it waits for, and the least that it waits for; by one thread
 ///     begin(i)       by all threads, of a transfer with another PE
-///     advance(i)     what it does then, by all threads, with at most two commands to the proxy, of
-///                    which one carries data; false if the team was aborted
-///     settle(pe, until)  takes the replies to what was lent to a remote PE, of those up to that
-///                    one; the last that was lent; by one thread
+///     advance(i)     what it does then, by all threads; false if the team was aborted
 template <class Channel, block_group B>
 class transfer_loop {
  protected:
@@ -79,7 +76,6 @@ class transfer_loop {
         else
           channel().begin(i);
         if (stage_[i] == phase::over) --left;
-        if (going && group_.rank() == 0 && args_.team.is_remote(of(i).pe)) count_command();
       }
       if (!moved) going = wait_for_any();
     }
@@ -105,8 +101,6 @@ class transfer_loop {
   HEDDLE_APART HEDDLE_FN bool wait_for_any() {
     bool arrived = true;
     if (group_.rank() == 0) {
-      // Nor does a block that waits for others keep them: this waits for the network alone.
-      if (args_.team.has_network()) until_ = take_replies(~uint64_t{0});
       const int first = first_that_waits();
       const auto awaited = channel().awaited_by(first);
       auto look = [&](uint64_t& seen) {
@@ -120,28 +114,6 @@ class transfer_loop {
                                           of(first).pe) == wait_status::ok;
     }
     return group_.broadcast(arrived);
-  }
-
-  /// A reply that nobody takes keeps the commands after it in the queue to the proxy, while a
-  /// transfer waits and another goes on: so those are taken that are older than the half of the
-  /// commands for which the queue has room, if the blocks keep in step.
-  HEDDLE_FN void count_command() {
-    constexpr int half = command_queue_ref::slots /
-                         (command_queue_ref::slots_for(command_queue_ref::most_payload) + 1) / 2;
-    if ((++commands_ + 1) * group_.num_blocks() <= half) return;
-    commands_ = 0;
-    until_ = take_replies(until_);
-  }
-  /// Of what was lent up to `until`; the last of all.
-  HEDDLE_FN uint64_t take_replies(uint64_t until) {
-    uint64_t last = until_;
-    for (int i = 0; i < args_.n; ++i) {
-      const transfer& t = of(i);
-      if (!t.is_send || stage_[i] == phase::begins || stage_[i] == phase::over) continue;
-      const uint64_t lent = args_.team.is_remote(t.pe) ? channel().settle(t.pe, until) : 0;
-      if (lent > last) last = lent;
-    }
-    return last;
   }
 
   /// For the other PE, rather than for what this one has lent to others.
@@ -171,8 +143,6 @@ class transfer_loop {
   }
 
   B group_;
-  int commands_ = 0;    ///< since replies were taken
-  uint64_t until_ = 0;  ///< what was lent last then
 };
 
 }  // namespace detail

@@ -82,8 +82,6 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B>, 
     return load(word.word, acquire) >= word.value;
   }
 
-  HEDDLE_FN uint64_t settle(int pe, uint64_t until) const { return this->settle_with(pe, until); }
-
   // ---- what it does then, by all threads ----
 
   HEDDLE_FN bool advance(int i) {
@@ -188,7 +186,6 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B>, 
     const transfer& t = of(i);
     block_.sync();  // every thread has read the counts
     if (block_.rank() == 0) {
-      if (t.is_send) this->settle_with(t.pe);
       if (states_[i].step > 0) this->count_units(t.pe, part(i), t.is_send);
       if (states_[i].met) {
         take_back(&place_of_other(t).taken);

@@ -220,14 +220,19 @@ HEDDLE_FN inline void team_ref::send(byte* dst, const byte* src, size_t bytes, u
 HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::send_borrowed(byte* dst, const byte* src,
                                                                size_t bytes, uint64_t* word,
                                                                uint64_t value, int pe) const {
-  return post_put(dst, src, bytes, pe, true, word, value, signal_op::set, command::unheeded);
+  return post_put(dst, src, bytes, pe, true, word, value, signal_op::set,
+                  command::unheeded | command::lent);
 }
 
-HEDDLE_FN inline const uint64_t* team_ref::reply_to(uint64_t sent) const {
-  return &proxy_->queues[context_].replies[sent % command_queue_ref::slots].stamp;
-}
-HEDDLE_FN inline void team_ref::await_borrowed(uint64_t sent, int pe) const {
-  (void)await_reply(sent, operation::put, pe);
+HEDDLE_APART HEDDLE_FN inline void team_ref::await_borrowed(uint64_t sent, int pe) const {
+  if (sent == not_posted) return;
+  command_reply& reply = proxy_->queues[context_].replies[sent % command_queue_ref::slots];
+  if (wait_by_thread(&reply.stamp, cmp::ge, sent + 1, operation::put, pe) == wait_status::ok)
+    return;
+  // The proxy is to leave the memory alone; unless it has, and the slot is another command's.
+  uint64_t taken = load(&reply.taken, relaxed);
+  if (load(&reply.stamp, acquire) < sent + 1)
+    atomic_ref<uint64_t>(reply.taken).compare_exchange_strong(taken, sent + 1, release, relaxed);
 }
 
 HEDDLE_APART HEDDLE_FN inline void team_ref::remote_fence() const {
