@@ -66,9 +66,9 @@ typedef enum heddle_type HEDDLE_ENUM {
 } heddle_type_t;
 
 /// Integers wrap. Floating point of 8 and 16 bits is combined in float32, and rounded to itself
-/// where it goes from PE to PE; float8 that is too large, or infinite, becomes the largest finite
-/// number. A NaN in min or max is the result. AVG divides the sum by n_pes; that of integers, which
-/// may have wrapped, truncating towards zero.
+/// where it goes from PE to PE, or once in all (heddle_team_set_accumulate_f32); float8 that is too
+/// large, or infinite, becomes the largest finite number. A NaN in min or max is the result. AVG
+/// divides the sum by n_pes; that of integers, which may have wrapped, truncating towards zero.
 typedef enum heddle_op HEDDLE_ENUM {
   HEDDLE_SUM = 0,
   HEDDLE_PROD = 1,
@@ -550,6 +550,11 @@ HEDDLE_API heddle_status_t heddle_team_set_chooser(heddle_team_t team, heddle_ch
 /// The most channels that the team's collectives take; 0: no limit but heddle's own. As
 /// heddle_team_set_chooser.
 HEDDLE_API heddle_status_t heddle_team_set_max_channels(heddle_team_t team, int channels);
+/// Whether reductions of float16, bfloat16 and float8 elements are rounded once, whichever way they
+/// go (HEDDLE_ACCUMULATE_F32 is what teams begin with). Those that go from PE to PE in a ring take
+/// two or four times the bytes then, and a tree is none of their ways; others round once in any
+/// case. As heddle_team_set_chooser.
+HEDDLE_API heddle_status_t heddle_team_set_accumulate_f32(heddle_team_t team, int on);
 /// The way of a call with these arguments, as text: "two_shot simple, 1 channel of 1 thread:
 /// ...reason". Written to `text` (at most `bytes`, terminated).
 HEDDLE_API heddle_status_t heddle_plan(heddle_team_t team, heddle_collective_t what, size_t count,

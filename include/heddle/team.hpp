@@ -274,12 +274,15 @@ class team {
     detail::check(heddle_plan(handle_, what, count, type, text, sizeof text));
     return text;
   }
-  /// As heddle_team_set_chooser and heddle_team_set_max_channels.
+  /// As heddle_team_set_chooser, heddle_team_set_max_channels and heddle_team_set_accumulate_f32.
   void set_chooser(heddle_chooser_t chooser, void* user = nullptr) const {
     detail::check(heddle_team_set_chooser(handle_, chooser, user));
   }
   void set_max_channels(int channels) const {
     detail::check(heddle_team_set_max_channels(handle_, channels));
+  }
+  void set_accumulate_f32(bool on) const {
+    detail::check(heddle_team_set_accumulate_f32(handle_, on));
   }
 
   [[nodiscard]] heddle_team_t handle() const { return handle_; }

@@ -55,6 +55,7 @@ heddle_kernel_t all_reduce_kernel(heddle_type_t type, heddle_op_t op) {
 void set_plan(typed_all_reduce_args& args, const plan& plan) {
   args.algo = plan.algo;
   args.proto = plan.proto;
+  args.wide = plan.wide;
   args.stores = plan.streaming ? detail::stores::streaming : detail::stores::cached;
 }
 

@@ -135,13 +135,18 @@ plan choose_reduction(const plan_question& question) {
     plan.algo = question.all_mapped && direct(question) ? algorithm::two_shot : algorithm::ring;
   if (plan.algo == algorithm::tree && question.what == collective::reduce_scatter)
     plan.algo = algorithm::ring;
+  // The others round between two hops.
+  if (question.wide && (plan.algo == algorithm::tree || plan.algo == algorithm::hierarchical))
+    plan.algo = algorithm::ring;
   // A GPU's teams have memory for these where init could know that they would be chosen.
   if (!question.has_links && !is_direct(plan.algo))
     plan.algo = question.all_mapped &&
                         question.forced_protocol.value_or(protocol::simple) == protocol::simple
                     ? algorithm::two_shot
                     : algorithm::one_shot;
-  plan.proto = question.forced_protocol.value_or(best_protocol(plan.algo, question));
+  plan.wide = question.wide && plan.algo == algorithm::ring;
+  plan.proto = plan.wide ? protocol::simple
+                         : question.forced_protocol.value_or(best_protocol(plan.algo, question));
   if (is_simple_only(plan.algo) && plan.proto != protocol::simple) {
     if (is_forced)
       throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
@@ -245,7 +250,7 @@ std::string explain(const plan& plan, const plan_question& question) {
   if (question.forced_protocol)
     reason += plan.proto == *question.forced_protocol
                   ? "HEDDLE_PROTO; "
-                  : "HEDDLE_PROTO, but simple where PEs are remote; ";
+                  : "HEDDLE_PROTO, but simple where PEs are remote, or float32 goes along a ring; ";
   if (question.forced_channels > 0) {
     reason += "HEDDLE_CHANNELS";
     if (plan.channels < question.forced_channels)
@@ -280,6 +285,7 @@ std::string explain(const plan& plan, const plan_question& question) {
       case algorithm::ring:
         reason += fmt::format("{} bytes among {} PEs: every link carries the least", question.bytes,
                               question.n_pes);
+        if (plan.wide) reason += "; as float32, rounded once";
         break;
       case algorithm::tree:
         reason += fmt::format("{} bytes among {} PEs: few hops", question.bytes, question.n_pes);

@@ -76,6 +76,7 @@ struct plan_question {
   bool whole_lines = true;
   int max_blocks = 1;    ///< on CUDA: as many are resident for certain, whatever the kernel
   int max_channels = 0;  ///< that the user allows; 0: any
+  bool wide = false;     ///< small floats are to be rounded once
   const tuning* tuned = nullptr;        ///< null: as built in
   std::size_t cache_bytes = 32u << 20;  ///< of the last cache, which the PEs of a machine share
 
@@ -99,6 +100,7 @@ struct plan {
   int channels = 1;
   int threads = 1;
   bool streaming = false;  ///< results go round the caches
+  bool wide = false;       ///< of a ring: combinations travel as float32
 };
 
 /// A pure function. Throws HEDDLE_ERROR_INVALID_ARGUMENT if what is forced cannot be (the direct

@@ -38,6 +38,7 @@ ordered_json what_must_agree(const environment& settings, const tuning& limits) 
           {"HEDDLE_MULTICAST", settings.multicast ? 1 : 0},
           {"HEDDLE_P2P_DISABLE", settings.p2p_disable ? 1 : 0},
           {"HEDDLE_CONTEXTS", settings.contexts},
+          {"HEDDLE_ACCUMULATE_F32", settings.accumulate_f32 ? 1 : 0},
           {"HEDDLE_ALGO", settings.algo},
           {"HEDDLE_PROTO", settings.proto},
           {"HEDDLE_CHANNELS", settings.channels},

@@ -31,6 +31,12 @@ heddle_status_t heddle_team_set_max_channels(heddle_team_t team, int channels) {
       [&] { required(team, "heddle_team_set_max_channels", "team").set_max_channels(channels); });
 }
 
+heddle_status_t heddle_team_set_accumulate_f32(heddle_team_t team, int on) {
+  return guarded([&] {
+    required(team, "heddle_team_set_accumulate_f32", "team").set_accumulate_f32(on != 0);
+  });
+}
+
 heddle_status_t heddle_plan(heddle_team_t team, heddle_collective_t what, size_t count,
                             heddle_type_t type, char* text, size_t bytes) {
   return guarded([&] {

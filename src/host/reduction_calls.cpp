@@ -79,9 +79,11 @@ reduction_calls::reduction_calls(heddle_team& team, const team_topology& topolog
   args_.topology = topology;
 }
 
-plan_question reduction_calls::question(collective what, std::size_t bytes) const {
+plan_question reduction_calls::question(collective what, std::size_t bytes,
+                                        heddle_type_t type) const {
   auto asked = team_.question(what, bytes);
   asked.has_domains = args_.topology.domains.count > 1;
+  asked.wide = team_.accumulates_f32() && is_floating_point(type) && bytes_of(type) < sizeof(float);
   return asked;
 }
 
@@ -104,7 +106,7 @@ const reduction_calls::cached_kernel& reduction_calls::kernel_for(reduce_kind ki
     buckets = std::make_unique<cached_kernels>();
   auto& cached = (*buckets)[bucket];
   if (!cached.kernel.on_host) [[unlikely]] {
-    const auto asked = question(collective_of(kind), std::size_t{1} << bucket);
+    const auto asked = question(collective_of(kind), std::size_t{1} << bucket, by.type);
     cached.plan = choose_reduction(asked);
     cached.kernel = all_reduce_kernel(by.type, by.combines());
     if (log::enabled(log::level::info, log::subsystem::coll))
@@ -117,7 +119,7 @@ const reduction_calls::cached_kernel& reduction_calls::kernel_for(reduce_kind ki
 std::string reduction_calls::explain(collective what, std::size_t count, heddle_type_t type) const {
   const std::size_t pieces = what == collective::reduce_scatter ? team_.n_pes() : 1;
   const std::size_t bytes = std::min(count, most_bytes / pieces) * pieces * bytes_of(type);
-  const auto asked = question(what, bytes == 0 ? 0 : std::bit_ceil(bytes));
+  const auto asked = question(what, bytes == 0 ? 0 : std::bit_ceil(bytes), type);
   return heddle::explain(choose_reduction(asked), asked);
 }
 

@@ -68,7 +68,8 @@ class reduction_calls {
   /// That the output is this PE's piece, or none of it in any.
   void require_apart(const char* function, const void* input, const piece_list& pieces,
                      const void* output) const;
-  [[nodiscard]] plan_question question(collective what, std::size_t bytes) const;
+  [[nodiscard]] plan_question question(collective what, std::size_t bytes,
+                                       heddle_type_t type) const;
   const cached_kernel& kernel_for(reduce_kind kind, std::size_t bytes, const reduction& by);
 
   heddle_team& team_;

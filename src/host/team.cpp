@@ -133,6 +133,7 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
                      kernel_slots_ ? kernel_slots_.get() + slots_.size() : world_pes_.data(),
                      proxy_of(runtime, slots_, true), runtime.heap().memory(),
                      runtime.kernel_places())),
+      accumulates_f32_(runtime.environment().accumulate_f32),
       reductions_(*this, topology()),
       exchanges_(*this),
       transfers_(*this) {}
@@ -277,6 +278,11 @@ void heddle_team::set_max_channels(int channels) {
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                 "heddle_team_set_max_channels: {} channels; 0 or more are possible", channels);
   max_channels_ = channels;
+  forget_plans();
+}
+
+void heddle_team::set_accumulate_f32(bool on) {
+  accumulates_f32_ = on;
   forget_plans();
 }
 

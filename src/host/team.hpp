@@ -110,6 +110,8 @@ struct heddle_team : heddle::live_handle {
   /// As the functions of heddle.h. What was planned is planned anew.
   void set_chooser(heddle_chooser_t chooser, void* user);
   void set_max_channels(int channels);
+  void set_accumulate_f32(bool on);
+  [[nodiscard]] bool accumulates_f32() const { return accumulates_f32_; }
   /// The collectives that combine.
   [[nodiscard]] heddle::reduction_calls& reductions() { return reductions_; }
   /// Those that combine nothing.
@@ -144,6 +146,7 @@ struct heddle_team : heddle::live_handle {
   heddle_chooser_t chooser_ = nullptr;
   void* choosers_user_ = nullptr;
   int max_channels_ = 0;
+  bool accumulates_f32_;
   heddle::reduction_calls reductions_;
   heddle::exchange_calls exchanges_;
   heddle::transfer_calls transfers_;

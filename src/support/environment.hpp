@@ -15,6 +15,7 @@ namespace heddle {
 struct environment {
   std::string debug;            ///< HEDDLE_DEBUG: NONE, WARN, INFO or TRACE
   std::string debug_subsys;     ///< HEDDLE_DEBUG_SUBSYS
+  bool accumulate_f32 = false;  ///< HEDDLE_ACCUMULATE_F32: small floats are rounded once
   bool check = false;           ///< HEDDLE_CHECK: compare collective calls across PEs
   std::string fabric_handles;   ///< HEDDLE_FABRIC_HANDLES: auto or off
   std::string fabric_provider;  ///< HEDDLE_FABRIC_PROVIDER: of libfabric; "": the best that fits

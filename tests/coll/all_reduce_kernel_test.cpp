@@ -29,6 +29,7 @@ constexpr plan all_plans[] = {
     {.algo = algorithm::two_shot, .proto = protocol::simple},
     {.algo = algorithm::multicast, .proto = protocol::simple},
     {.algo = algorithm::ring, .proto = protocol::simple},
+    {.algo = algorithm::ring, .proto = protocol::simple, .wide = true},
     {.algo = algorithm::ring, .proto = protocol::ll},
     {.algo = algorithm::ring, .proto = protocol::ll128},
     {.algo = algorithm::tree, .proto = protocol::simple},
@@ -201,6 +202,54 @@ TEST_CASE("every algorithm, protocol, type and reduction is exact on any number 
         CHECK_NOTHROW(run.all_types(op, 1, false));
         CHECK_NOTHROW(run.all_types(op, 1021, true));
       }
+    }
+  }
+}
+
+namespace {
+
+/// What rounding at every step would lose: PE 0 has the largest element whose neighbour is two
+/// away, the others one each.
+template <class T>
+void round_once(const local_team& team, heddle_type_t type, float large, std::size_t count) {
+  const int n_pes = team.n_pes();
+  const plan chosen{.algo = algorithm::ring, .proto = protocol::simple, .wide = true};
+  for (const auto kind :
+       {reduce_kind::all_reduce, reduce_kind::reduce_scatter, reduce_kind::reduce}) {
+    const bool scatters = kind == reduce_kind::reduce_scatter;
+    const std::size_t all = scatters ? count * static_cast<std::size_t>(n_pes) : count;
+    const auto entry = all_reduce_kernel(type, HEDDLE_SUM).on_host;
+    team.run([&](int pe) {
+      std::vector<T> input(all, from_float<T>(pe == 0 ? large : 1.0f));
+      std::vector<T> output(count);
+      library_kernel kernel{entry, args_of(chosen, team.ref(pe), type, HEDDLE_SUM, input.data(),
+                                           output.data(), count)};
+      kernel.args.kind = kind;
+      kernel.args.root = n_pes - 1;
+      set_root(kernel.args.topology, pe, n_pes, n_pes - 1);
+      team.launch(pe, 2, kernel);
+      if (kind == reduce_kind::reduce && pe != n_pes - 1) return;
+      const float sum = to_float(from_float<T>(large + static_cast<float>(n_pes - 1)));
+      for (const T& each : output)
+        if (to_float(each) != sum)
+          throw std::runtime_error("PE " + std::to_string(pe) + " has " +
+                                   std::to_string(to_float(each)) + ", not " + std::to_string(sum));
+    });
+  }
+}
+
+}  // namespace
+
+TEST_CASE("small floats that travel a ring as float32 are rounded once") {
+  for (int n_pes : pe_counts({2, 4, 7})) {
+    const local_team team(n_pes, {.threads = block_threads()});
+    for (std::size_t count : {1, 1001, 100'003}) {
+      CAPTURE(n_pes);
+      CAPTURE(count);
+      CHECK_NOTHROW(round_once<f16>(team, HEDDLE_FLOAT16, 2048, count));
+      CHECK_NOTHROW(round_once<bf16>(team, HEDDLE_BFLOAT16, 256, count));
+      CHECK_NOTHROW(round_once<f8_e4m3>(team, HEDDLE_FLOAT8_E4M3, 16, count));
+      CHECK_NOTHROW(round_once<f8_e5m2>(team, HEDDLE_FLOAT8_E5M2, 8, count));
     }
   }
 }

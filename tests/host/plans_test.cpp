@@ -142,3 +142,47 @@ TEST_CASE("a team's channels may be limited") {
     check_error(of(heddle_team_set_max_channels(world.handle(), -1)), invalid, {"-1 channels"});
   });
 }
+
+TEST_CASE("small floats are rounded once where that is asked for") {
+  environment_variable algorithm("HEDDLE_ALGO", "ring");
+  for (const bool by_environment : {false, true}) {
+    environment_variable asked("HEDDLE_ACCUMULATE_F32", by_environment ? "1" : "0");
+    run_as_threads(4, [&](runtime& self) {
+      const auto world = self.world();
+      const auto plan_of = [&](heddle_type_t type) {
+        return world.plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 1000, type);
+      };
+      const auto sum = [&] {  // 2048 + 1 + 1 + 1, of which the neighbours are 2048 and 2050
+        std::vector<heddle::f16> data(
+            1000, heddle::from_float<heddle::f16>(self.my_pe() == 0 ? 2048.0f : 1.0f));
+        world.all_reduce(data.data(), data.data(), data.size(), heddle::op::sum);
+        return std::pair(heddle::to_float(data.front()), heddle::to_float(data.back()));
+      };
+      // Along the ring chunks begin at different PEs.
+      if (!by_environment) {
+        CHECK(plan_of(HEDDLE_FLOAT16).find("float32") == std::string::npos);
+        CHECK(sum() != std::pair(2052.0f, 2052.0f));
+        world.set_accumulate_f32(true);
+      }
+      CHECK(begins(plan_of(HEDDLE_FLOAT16), "ring simple"));
+      CHECK(plan_of(HEDDLE_FLOAT16).find("as float32, rounded once") != std::string::npos);
+      CHECK(plan_of(f32).find("float32") == std::string::npos);
+      CHECK(sum() == std::pair(2052.0f, 2052.0f));
+      world.set_accumulate_f32(false);
+      CHECK(sum() != std::pair(2052.0f, 2052.0f));
+    });
+  }
+  check_error(of(heddle_team_set_accumulate_f32(nullptr, 1)), invalid, {"team is NULL"});
+}
+
+TEST_CASE("a tree, which would round at every PE, is no way then") {
+  environment_variable asked("HEDDLE_ACCUMULATE_F32", "1");
+  environment_variable algorithm("HEDDLE_ALGO", "tree");
+  environment_variable protocol("HEDDLE_PROTO", "ll");
+  run_as_threads(2, [&](runtime& self) {
+    const auto plan = self.world().plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 1000, HEDDLE_BFLOAT16);
+    CHECK(begins(plan, "ring simple"));
+    CHECK(plan.find("HEDDLE_ALGO, but that is not here") != std::string::npos);
+    CHECK(begins(self.world().plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 1000, f32), "tree ll"));
+  });
+}

@@ -408,7 +408,44 @@ void check_wide_sum(const runtime& self, std::size_t n) {
         "a float16 sum of 80000, halved");
 }
 
+/// 2048 + 1 + 1 + ... in float16, whose neighbours there are two apart.
+void check_rounded_once(const runtime& self, std::size_t n) {
+  const auto world = self.world();
+  const auto queue = self.create_stream();
+  const auto n_pes = static_cast<std::size_t>(self.n_pes());
+  const device_array<f16> memory(self, (n_pes + 1) * n);
+  f16* in = memory.data();
+  f16* out = in + n_pes * n;
+  write(queue, in, std::vector<f16>(n_pes * n, from_float<f16>(self.my_pe() == 0 ? 2048 : 1)));
+  const auto expect = [&](const char* what) {
+    const float sum = to_float(from_float<f16>(2047 + static_cast<float>(n_pes)));
+    const auto got = read(queue, out, n);
+    check(std::all_of(got.begin(), got.end(), [&](f16 x) { return to_float(x) == sum; }),
+          std::string(what) + " of " + std::to_string(n) + " float16 was rounded more than once");
+  };
+  world.all_reduce(in, out, n, op::sum, queue);
+  expect("all_reduce");
+  world.reduce_scatter(in, out, n, op::sum, queue);
+  expect("reduce_scatter");
+  world.reduce(in, out, n, op::sum, 1, queue);
+  if (self.my_pe() == 1) expect("reduce");
+  queue.synchronize();
+}
+
 }  // namespace
+
+TEST_CASE("small floats are rounded once, whichever way they go, where that is asked for") {
+  ::setenv("HEDDLE_ACCUMULATE_F32", "1", 1);
+  for (const auto* algo : {"", "ring", "tree", "one_shot", "two_shot"}) {
+    ::setenv("HEDDLE_ALGO", algo, 1);
+    for (const int n_pes : fewer_if_sanitized({2, 4, 7}))
+      run_as_threads(n_pes, [&](runtime& self) {
+        for (const std::size_t n : {1, 1001, 70'001}) check_rounded_once(self, n);
+      });
+  }
+  ::unsetenv("HEDDLE_ALGO");
+  ::unsetenv("HEDDLE_ACCUMULATE_F32");
+}
 
 TEST_CASE("sums are scaled by factors of the host and of the device, in every type and algorithm") {
   for (const auto* algo : {"", "ring", "tree", "two_shot"}) {

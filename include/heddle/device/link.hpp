@@ -4,6 +4,7 @@
 
 #include <heddle/device/impl/line_moves.hpp>
 #include <heddle/device/impl/reduce_copy.hpp>
+#include <heddle/device/impl/reduce_wide.hpp>
 #include <heddle/device/ll.hpp>
 #include <heddle/device/team.hpp>
 
@@ -65,13 +66,16 @@ struct link_end {
 
 /// The links of one PE in one pattern (a ring, one direction of a tree), moved in lock-step: each
 /// exchange takes one slot from every receive link, combines, and fills one slot of every send
-/// link.
-template <protocol Protocol, class T, class Op, group G>
+/// link. Elements travel as Wire: T, or with Simple and at most one link of each direction wide<T>.
+template <protocol Protocol, class T, class Op, group G, class Wire = T>
 class link_set {
+  static constexpr bool is_wide = !standard::is_same_v<Wire, T>;
+  static_assert(!is_wide || Protocol == protocol::simple);
+
  public:
   static constexpr int max_links = 2;  ///< of each direction: the children of a tree
   /// Elements that one exchange can move.
-  static constexpr size_t capacity = link_memory::slot_bytes(Protocol) / sizeof(T);
+  static constexpr size_t capacity = link_memory::slot_bytes(Protocol) / sizeof(Wire);
 
   HEDDLE_FN link_set(G group, const team_ref& team) : group_(group), team_(team) {}
 
@@ -98,7 +102,9 @@ class link_set {
     sending_ = send ? n_send_ : 0;
     if (!wait_for_links()) return false;
     bool arrived = true;
-    if constexpr (Protocol == protocol::simple) {
+    if constexpr (is_wide) {
+      move_wide(input, output, n, reduction);
+    } else if constexpr (Protocol == protocol::simple) {
       move_slots(input, output, n, reduction);
     } else if constexpr (Protocol == protocol::ll) {
       arrived = move_words(input, output, n, reduction);
@@ -181,11 +187,19 @@ class link_set {
     for (int i = 0; i < receiving_; ++i)
       with.add_source(receive_[i].mine->simple[slot_of(receive_[i])]);
     if (input) with.add_source(input);
-    for (int i = 0; i < sending_; ++i)
-      with.add_destination(send_[i].peers ? send_[i].peers->simple[slot_of(send_[i])]
-                                          : send_[i].mine->outgoing[slot_of(send_[i])]);
+    for (int i = 0; i < sending_; ++i) with.add_destination(slot_to(send_[i]));
     if (output) with.add_destination(output);
     detail::reduce_copy<T, Op>(group_, with.view(), n, reduction);
+  }
+  HEDDLE_FN void move_wide(const T* input, T* output, size_t n, detail::reduce_step<Op> reduction) {
+    const byte* received =
+        receiving_ > 0 ? receive_[0].mine->simple[slot_of(receive_[0])] : nullptr;
+    byte* sent = sending_ > 0 ? slot_to(send_[0]) : nullptr;
+    detail::reduce_wide<T, Op>(group_, reinterpret_cast<const Wire*>(received), input,
+                               reinterpret_cast<Wire*>(sent), output, n, reduction);
+  }
+  HEDDLE_FN static byte* slot_to(const link_end& end) {
+    return end.peers ? end.peers->simple[slot_of(end)] : end.mine->outgoing[slot_of(end)];
   }
 
   /// A word is 8 bytes of data: one to eight elements, the last word of a step perhaps fewer.
@@ -280,8 +294,8 @@ class link_set {
 
   HEDDLE_FN void send_outgoing(const link_end& end, size_t n) {
     if constexpr (is_simple)
-      team_.send(end.there->simple[slot_of(end)], end.mine->outgoing[slot_of(end)], n * sizeof(T),
-                 &end.there->steps[which].tail, end.step + 1, end.peer);
+      team_.send(end.there->simple[slot_of(end)], end.mine->outgoing[slot_of(end)],
+                 n * sizeof(Wire), &end.there->steps[which].tail, end.step + 1, end.peer);
   }
 
   G group_;

@@ -62,6 +62,8 @@ struct all_reduce_args {
   reduce_kind kind = reduce_kind::all_reduce;
   int root = 0;                                    ///< of a reduce
   detail::stores stores = detail::stores::cached;  ///< of two_shot on the host
+  /// On a ring combinations travel as wide<T>, and are rounded once.
+  bool wide = false;
 };
 
 namespace detail {

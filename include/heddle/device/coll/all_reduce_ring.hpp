@@ -25,6 +25,8 @@
 /// the team: position r is PE r.
 ///
 /// Chunk c is combined along the ring from position c on, by one path: bitwise equal everywhere.
+/// Elements smaller than 32 bits are rounded at every step, or, if asked for, travel as they are
+/// combined and are rounded once.
 namespace heddle {
 
 namespace detail {
@@ -41,12 +43,12 @@ struct ring_place {
 inline constexpr size_t most_in_one_hop = 1 << 18;
 
 /// False if the team was aborted. `input` and `output` are the same or apart.
-template <protocol Protocol, class T, class Op, group G>
+template <protocol Protocol, class T, class Op, class Wire = T, group G>
 HEDDLE_APART HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team,
                                               const ring_place& place, link_memory* link,
                                               const T* input, T* output, size_t count,
                                               reduce_step<Op> reduction) {
-  using links_type = link_set<Protocol, T, Op, G>;
+  using links_type = link_set<Protocol, T, Op, G, Wire>;
   if (Protocol == protocol::simple && place.n == 2 && team.is_remote(place.next)) {
     // A GPU combines faster than any network brings; a processor does not.
     if constexpr (!HEDDLE_ON_CUDA) {
@@ -87,12 +89,12 @@ HEDDLE_APART HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team,
 /// The first half alone, for pieces of `count` elements, `stride` apart in the input: position r
 /// gets piece r. As above with all chunks one further: r sends chunk r - 1 first and ends with
 /// chunk r.
-template <protocol Protocol, class T, class Op, group G>
+template <protocol Protocol, class T, class Op, class Wire = T, group G>
 HEDDLE_APART HEDDLE_FN bool scatter_along_ring(G group, const team_ref& team,
                                                const ring_place& place, link_memory* link,
                                                const T* input, size_t stride, T* output,
                                                size_t count, reduce_step<Op> reduction) {
-  using links_type = link_set<Protocol, T, Op, G>;
+  using links_type = link_set<Protocol, T, Op, G, Wire>;
   const int n_pes = place.n;
   links_type ring(group, team);
   ring.add_receive(link, link, place.previous);
@@ -116,11 +118,11 @@ HEDDLE_APART HEDDLE_FN bool scatter_along_ring(G group, const team_ref& team,
 
 /// A chain along the ring, which ends at the PE whose position is `root`: it begins at the next
 /// one.
-template <protocol Protocol, class T, class Op, group G>
+template <protocol Protocol, class T, class Op, class Wire = T, group G>
 HEDDLE_APART HEDDLE_FN bool reduce_to_root(G group, const team_ref& team, const ring_place& place,
                                            int root, link_memory* link, const T* input, T* output,
                                            size_t count, reduce_step<Op> reduction) {
-  using links_type = link_set<Protocol, T, Op, G>;
+  using links_type = link_set<Protocol, T, Op, G, Wire>;
   links_type ring(group, team);
   ring.add_receive(link, link, place.previous);
   ring.add_send(link, link, place.next);
@@ -136,18 +138,16 @@ HEDDLE_APART HEDDLE_FN bool reduce_to_root(G group, const team_ref& team, const 
   return true;
 }
 
-}  // namespace detail
-
-template <protocol Protocol, class T, class Op, block_group B>
-HEDDLE_FN void all_reduce_ring(B block, const all_reduce_args& args, Op op) {
+/// All kinds, with what travels.
+template <protocol Protocol, class T, class Op, class Wire, block_group B>
+HEDDLE_FN void run_ring(B block, const all_reduce_args& args, Op op) {
   link_memory* links = channel_scratch(args.team, block.block_rank(), block.num_blocks()).links();
-  const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
+  const channel_part<T> part(args, block.block_rank(), block.num_blocks());
   const auto& topology = args.topology;
   const int n_pes = args.team.n_pes();
 
-  const detail::ring_place place{n_pes, topology.ring_position, topology.ring_previous,
-                                 topology.ring_next};
-  const detail::reduce_step<Op> reduction(op);
+  const ring_place place{n_pes, topology.ring_position, topology.ring_previous, topology.ring_next};
+  const reduce_step<Op> reduction(op);
   // AllReduce's own ways of two leave the first link's counts to themselves; two have no rails.
   link_memory* link = args.kind != reduce_kind::all_reduce && n_pes == 2
                           ? links + channel_scratch::rail_link
@@ -155,15 +155,25 @@ HEDDLE_FN void all_reduce_ring(B block, const all_reduce_args& args, Op op) {
 
   block.sync();  // the call before has saved its steps
   if (args.kind == reduce_kind::reduce_scatter) {
-    (void)detail::scatter_along_ring<Protocol, T, Op>(
-        block, args.team, place, link, part.input, args.count, part.output, part.count, reduction);
+    (void)scatter_along_ring<Protocol, T, Op, Wire>(block, args.team, place, link, part.input,
+                                                    args.count, part.output, part.count, reduction);
   } else if (args.kind == reduce_kind::reduce) {
-    (void)detail::reduce_to_root<Protocol, T, Op>(block, args.team, place, args.root, link,
-                                                  part.input, part.output, part.count, reduction);
+    (void)reduce_to_root<Protocol, T, Op, Wire>(block, args.team, place, args.root, link,
+                                                part.input, part.output, part.count, reduction);
   } else {
-    (void)detail::reduce_along_ring<Protocol, T, Op>(block, args.team, place, link, part.input,
-                                                     part.output, part.count, reduction);
+    (void)reduce_along_ring<Protocol, T, Op, Wire>(block, args.team, place, link, part.input,
+                                                   part.output, part.count, reduction);
   }
+}
+
+}  // namespace detail
+
+template <protocol Protocol, class T, class Op, block_group B>
+HEDDLE_FN void all_reduce_ring(B block, const all_reduce_args& args, Op op) {
+  if constexpr (Protocol == protocol::simple && !standard::is_same_v<detail::wide<T>, T>) {
+    if (args.wide) return detail::run_ring<Protocol, T, Op, detail::wide<T>>(block, args, op);
+  }
+  detail::run_ring<Protocol, T, Op, T>(block, args, op);
 }
 
 }  // namespace heddle
