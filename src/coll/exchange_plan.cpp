@@ -46,7 +46,7 @@ exchange_plan choose_exchange(collective what, const plan_question& question) {
             .channels = shape.channels,
             .threads = shape.threads};
   }
-  const tuning& up_to = limits_of(question);
+  const auto up_to = limits_by(costs_of(question));
   exchange_plan plan{.words_up_to = up_to.words,
                      .slots_up_to = is_rooted(what) ? up_to.rooted_slots : up_to.slots,
                      .network_slots_up_to = up_to.network_slots,

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <heddle/device/coll/scratch.hpp>
+#include <vector>
 
+#include "coll/cost_model.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle {
@@ -29,44 +31,7 @@ bool has_ll128(const plan_question& question) {
 }
 
 bool has_hierarchy(const plan_question& question) {
-  return question.has_domains && question.what == collective::all_reduce;
-}
-
-/// With `one_shot` of an AllReduce's bytes a PE takes in as much as with so many of this one's.
-std::size_t one_shot_bytes(const plan_question& question, std::size_t one_shot) {
-  const auto n_pes = static_cast<std::size_t>(question.n_pes);
-  return question.what == collective::reduce_scatter ? one_shot * n_pes : one_shot;
-}
-
-algorithm best_algorithm(const plan_question& question) {
-  const auto& up_to = limits_of(question);
-  if (has_hierarchy(question)) return algorithm::hierarchical;
-  if (direct(question) && !question.all_mapped) {
-    const auto limit = one_shot_bytes(question, up_to.network_one_shot) /
-                       static_cast<std::size_t>(question.n_pes - 1);
-    return question.bytes <= limit ? algorithm::one_shot : algorithm::ring;
-  }
-  if (direct(question)) {
-    if (question.n_pes == 1) return algorithm::one_shot;
-    const auto limit =
-        one_shot_bytes(question, up_to.one_shot) / static_cast<std::size_t>(question.n_pes - 1);
-    if (question.bytes <= limit) return algorithm::one_shot;
-    // Between two PEs a switch has nothing to combine that one of them would not.
-    return question.has_multicast && question.n_pes > 2 ? algorithm::multicast
-                                                        : algorithm::two_shot;
-  }
-  const bool has_tree = question.what != collective::reduce_scatter;
-  return has_tree && question.bytes <= up_to.tree ? algorithm::tree : algorithm::ring;
-}
-
-protocol best_protocol(algorithm algo, const plan_question& question) {
-  if (question.n_pes == 1 || is_simple_only(algo) || !question.all_mapped) return protocol::simple;
-  const auto& up_to = limits_of(question);
-  const bool one_shot = algo == algorithm::one_shot;
-  if (question.bytes <= (one_shot ? up_to.one_shot_ll : up_to.link_ll)) return protocol::ll;
-  if (has_ll128(question) && question.bytes <= (one_shot ? up_to.one_shot_ll128 : up_to.link_ll128))
-    return protocol::ll128;
-  return protocol::simple;
+  return question.domain_size > 1 && question.what == collective::all_reduce;
 }
 
 int most_channels(algorithm algo, const plan_question& question) {
@@ -90,7 +55,7 @@ std::optional<int> index_of(const Names& names, std::string_view variable, std::
 
 }  // namespace
 
-const tuning& limits_of(const plan_question& question) {
+const tuning& costs_of(const plan_question& question) {
   return question.tuned ? *question.tuned : built_in_tuning(question.on_cuda);
 }
 
@@ -111,67 +76,135 @@ void apply(plan_question& question, const heddle_choice_t& choice) {
   if (choice.threads > 0) question.forced_threads = choice.threads;
 }
 
-plan choose_reduction(const plan_question& question) {
-  plan plan;
-  const bool is_forced =
-      question.forced_algorithm && question.forced_algorithm != algorithm::direct;
-  plan.algo = is_forced ? *question.forced_algorithm : best_algorithm(question);
-  if (is_direct(plan.algo) && !direct(question))
+namespace {
+
+bool is_forced(const plan_question& question) {
+  return question.forced_algorithm && question.forced_algorithm != algorithm::direct;
+}
+
+/// What there is of an algorithm that was asked for.
+algorithm form_of(const plan_question& question, algorithm algo) {
+  // A split team has no multicast where the world has one, and of a reduce the root alone tells
+  // where its output is.
+  if (algo == algorithm::multicast &&
+      ((question.on_cuda && !question.has_multicast) || question.what == collective::reduce))
+    algo = algorithm::two_shot;
+  // A GPU's two-shot is for memory alone.
+  if (is_two_shot(algo) && question.on_cuda && !question.all_mapped) algo = algorithm::ring;
+  // Nor has a team of one domain a hierarchy.
+  if (algo == algorithm::hierarchical && !has_hierarchy(question))
+    algo = question.all_mapped && direct(question) ? algorithm::two_shot : algorithm::ring;
+  if (algo == algorithm::tree && question.what == collective::reduce_scatter)
+    algo = algorithm::ring;
+  // These round between two hops.
+  if (question.wide && (algo == algorithm::tree || algo == algorithm::hierarchical))
+    algo = algorithm::ring;
+  // A GPU's teams have memory for these where init could know that they would be chosen.
+  if (!question.has_links && !is_direct(algo))
+    algo = question.all_mapped &&
+                   question.forced_protocol.value_or(protocol::simple) == protocol::simple
+               ? algorithm::two_shot
+               : algorithm::one_shot;
+  return algo;
+}
+
+/// Whether the model is asked about it, where none is forced.
+bool is_possible(const plan_question& question, algorithm algo) {
+  const bool by_memory = direct(question) && question.all_mapped;
+  switch (algo) {
+    case algorithm::one_shot:
+      return direct(question);
+    case algorithm::two_shot:
+      return by_memory && question.n_pes > 1;
+    case algorithm::multicast:
+      // Between two PEs a switch has nothing to combine that one of them would not.
+      return by_memory && question.has_multicast && question.n_pes > 2 &&
+             form_of(question, algo) == algo;
+    case algorithm::direct:
+      return false;
+    default:  // links, which have more hops than memory needs
+      return question.n_pes > 1 && !by_memory && form_of(question, algo) == algo;
+  }
+}
+
+void require_possible(const plan_question& question) {
+  const bool forced = is_forced(question);
+  const auto proto = question.forced_protocol;
+  if (forced && is_direct(*question.forced_algorithm) && !direct(question))
     throw_error(
         HEDDLE_ERROR_INVALID_ARGUMENT,
         "HEDDLE_ALGO={} needs a team of at most {} PEs; this one has {} PEs; unset it, or choose "
         "ring or tree",
-        name_of(plan.algo), channel_scratch::max_direct_pes, question.n_pes);
-  // A split team has no multicast where the world has one, and of a reduce the root alone tells
-  // where its output is.
-  if (plan.algo == algorithm::multicast &&
-      ((question.on_cuda && !question.has_multicast) || question.what == collective::reduce))
-    plan.algo = algorithm::two_shot;
-  // A GPU's two-shot is for memory alone.
-  if (is_two_shot(plan.algo) && question.on_cuda && !question.all_mapped)
-    plan.algo = algorithm::ring;
-  // Nor has a team of one domain a hierarchy.
-  if (plan.algo == algorithm::hierarchical && !has_hierarchy(question))
-    plan.algo = question.all_mapped && direct(question) ? algorithm::two_shot : algorithm::ring;
-  if (plan.algo == algorithm::tree && question.what == collective::reduce_scatter)
-    plan.algo = algorithm::ring;
-  // The others round between two hops.
-  if (question.wide && (plan.algo == algorithm::tree || plan.algo == algorithm::hierarchical))
-    plan.algo = algorithm::ring;
-  // A GPU's teams have memory for these where init could know that they would be chosen.
-  if (!question.has_links && !is_direct(plan.algo))
-    plan.algo = question.all_mapped &&
-                        question.forced_protocol.value_or(protocol::simple) == protocol::simple
-                    ? algorithm::two_shot
-                    : algorithm::one_shot;
-  plan.wide = question.wide && plan.algo == algorithm::ring;
-  plan.proto = plan.wide ? protocol::simple
-                         : question.forced_protocol.value_or(best_protocol(plan.algo, question));
-  if (is_simple_only(plan.algo) && plan.proto != protocol::simple) {
-    if (is_forced)
-      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                  "HEDDLE_ALGO={} with HEDDLE_PROTO={}: it has the protocol simple alone",
-                  name_of(*question.forced_algorithm), name_of(plan.proto));
-    if (question.all_mapped) plan.algo = algorithm::one_shot;
-  }
-  // Words with flags would be no quicker: the network tells of what arrives by itself.
-  if (!question.all_mapped) plan.proto = protocol::simple;
-  if (plan.proto == protocol::ll128 && !has_ll128(question))
+        name_of(*question.forced_algorithm), channel_scratch::max_direct_pes, question.n_pes);
+  if (forced && proto && *proto != protocol::simple &&
+      is_simple_only(form_of(question, *question.forced_algorithm)))
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "HEDDLE_ALGO={} with HEDDLE_PROTO={}: it has the protocol simple alone",
+                name_of(*question.forced_algorithm), name_of(*proto));
+  if (question.all_mapped && proto == protocol::ll128 && !has_ll128(question))
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                 "HEDDLE_PROTO=ll128 needs 128 bytes of a store to arrive together at every PE, "
                 "which is known of PEs on one GPU or on GPUs joined by NVLink that every process "
                 "sees, and not of all of these; unset it, or choose simple or ll");
-  const bool simple = plan.proto == protocol::simple;
-  const auto shape = shape_for(question, most_channels(plan.algo, question),
-                               simple ? std::size_t{16} << 10 : channel_scratch::ll_capacity,
-                               // A thread moves 16 bytes at a time, or an LL word.
-                               plan.proto == protocol::ll ? 8 : 16);
+}
+
+bool is_possible(const plan_question& question, algorithm algo, protocol proto) {
+  const bool simple = proto == protocol::simple;
+  // Over the network words with flags would be no quicker: it tells of what arrives by itself.
+  if (!question.all_mapped) return simple;
+  if (question.wide && algo == algorithm::ring) return simple;
+  if (is_simple_only(algo) && !simple) return false;
+  if (question.forced_protocol) return proto == *question.forced_protocol;
+  return proto != protocol::ll128 || has_ll128(question);
+}
+
+plan shaped(const plan_question& question, algorithm algo, protocol proto) {
+  plan plan{.algo = algo, .proto = proto};
+  plan.wide = question.wide && algo == algorithm::ring;
+  const auto shape =
+      shape_for(question, most_channels(algo, question),
+                proto == protocol::simple ? std::size_t{16} << 10 : channel_scratch::ll_capacity,
+                // A thread moves 16 bytes at a time, or an LL word.
+                proto == protocol::ll ? 8 : 16);
   plan.channels = shape.channels;
   plan.threads = shape.threads;
   plan.streaming =
-      !question.on_cuda && is_two_shot(plan.algo) &&
+      !question.on_cuda && is_two_shot(algo) &&
       2 * static_cast<std::size_t>(question.n_pes) * question.bytes > question.cache_bytes;
   return plan;
+}
+
+struct candidate {
+  plan how;
+  double expected;  ///< ns
+};
+
+/// All ways of a call, the quickest first; of equals in the order of their names.
+std::vector<candidate> ways_of(const plan_question& question) {
+  std::vector<candidate> all;
+  for (std::size_t a = 0; a < algorithm_names.size(); ++a) {
+    const auto algo = static_cast<algorithm>(a);
+    if (is_forced(question) ? form_of(question, *question.forced_algorithm) != algo
+                            : !is_possible(question, algo))
+      continue;
+    for (const auto proto : {protocol::simple, protocol::ll, protocol::ll128}) {
+      if (!is_possible(question, algo, proto)) continue;
+      const plan how = shaped(question, algo, proto);
+      all.push_back({how, expected_ns(question, how)});
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.expected < b.expected; });
+  return all;
+}
+
+}  // namespace
+
+plan choose_reduction(const plan_question& question) {
+  require_possible(question);
+  const auto all = ways_of(question);
+  if (all.empty()) throw_error(HEDDLE_ERROR_INTERNAL, "{} has no way here", name_of(question.what));
+  return all.front().how;
 }
 
 int most_mailbox_channels(const plan_question& question) {
@@ -222,22 +255,17 @@ void require_block(const plan_question& question, int threads) {
 
 namespace {
 
-/// The next best: what calls of the nearest other sizes take. "" if there is none, or no choice.
-std::string runner_up(const plan& chosen, plan_question question) {
-  if (question.forced_algorithm || question.forced_protocol || question.n_pes == 1) return "";
-  const std::size_t bytes = std::max<std::size_t>(question.bytes, 1);
-  constexpr int most_away = 24;  // powers of two
-  for (int away = 1; away <= most_away; ++away)
-    for (const bool more : {true, false}) {
-      question.bytes = more ? bytes << away : bytes >> away;
-      if (question.bytes == 0) continue;
-      const plan other = choose_reduction(question);
-      if (other.algo != chosen.algo || other.proto != chosen.proto)
-        return fmt::format("; runner-up {} {}, {} {} bytes", name_of(other.algo),
-                           name_of(other.proto), more ? "chosen from" : "chosen up to",
-                           question.bytes);
-    }
-  return "";
+std::string in_us(double ns) { return fmt::format("{:.3g} us", ns / 1000); }
+
+/// What the model says of it, and of the next best, if there was a choice.
+std::string expectation(const plan_question& question) {
+  if (question.n_pes == 1) return "";
+  const auto all = ways_of(question);
+  std::string text = "; " + in_us(all[0].expected) + " expected";
+  if (all.size() > 1 && !question.forced_algorithm && !question.forced_protocol)
+    text += fmt::format(", runner-up {} {} {}", name_of(all[1].how.algo), name_of(all[1].how.proto),
+                        in_us(all[1].expected));
+  return text;
 }
 
 }  // namespace
@@ -296,8 +324,7 @@ std::string explain(const plan& plan, const plan_question& question) {
   }
   return fmt::format("{} {}, {} channel{} of {} thread{}: {}", name_of(plan.algo),
                      name_of(plan.proto), plan.channels, plan.channels == 1 ? "" : "s",
-                     plan.threads, plan.threads == 1 ? "" : "s",
-                     reason + runner_up(plan, question));
+                     plan.threads, plan.threads == 1 ? "" : "s", reason + expectation(question));
 }
 
 std::string_view name_of(collective what) {

@@ -69,7 +69,7 @@ struct plan_question {
   int n_pes = 1;
   bool on_cuda = false;
   bool all_mapped = true;
-  bool has_domains = false;    ///< several, of several PEs each
+  int domain_size = 1;         ///< PEs of each of several domains; 1: no hierarchy
   bool has_links = true;       ///< memory for rings and trees
   bool has_multicast = false;  ///< by an NVLink switch, as the user has asked for
   /// Whether the 128 bytes of a line of LL128 arrive together at every PE (see ll128.hpp).
@@ -88,8 +88,8 @@ struct plan_question {
   int forced_threads = 0;
 };
 
-/// The limits that it is answered by.
-const tuning& limits_of(const plan_question& question);
+/// What it is answered by.
+const tuning& costs_of(const plan_question& question);
 /// Forces what a chooser has chosen. Throws HEDDLE_ERROR_INVALID_ARGUMENT for what it cannot.
 void apply(plan_question& question, const heddle_choice_t& choice);
 
@@ -103,10 +103,12 @@ struct plan {
   bool wide = false;       ///< of a ring: combinations travel as float32
 };
 
-/// A pure function. Throws HEDDLE_ERROR_INVALID_ARGUMENT if what is forced cannot be (the direct
-/// algorithms need few PEs, LL128 whole lines, two_shot has Simple alone).
+/// That which the model (cost_model.hpp) expects to be quickest. A pure function. Throws
+/// HEDDLE_ERROR_INVALID_ARGUMENT if what is forced cannot be (the direct algorithms need few PEs,
+/// LL128 whole lines, two_shot has Simple alone).
 plan choose_reduction(const plan_question& question);
-/// "two_shot simple, 1 channel of 1 thread: ", why, and what would be next best.
+/// "two_shot simple, 1 channel of 1 thread: ", why, what time is expected, and what would be next
+/// best.
 std::string explain(const plan& plan, const plan_question& question);
 
 /// Of what goes by mailboxes.

@@ -11,29 +11,57 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "coll/cost_model.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle {
 
 namespace {
 
-struct limit {
+constexpr int most_pes = 64;
+
+struct way {
   std::string_view name;
-  std::size_t tuning::*value;
+  way_cost tuning::*cost;
+  algorithm algo;  ///< direct: a piece of what combines nothing
+  bool remote = false;
 };
-constexpr std::array<limit, 11> limits = {{{"one_shot_ll", &tuning::one_shot_ll},
-                                           {"one_shot_ll128", &tuning::one_shot_ll128},
-                                           {"one_shot", &tuning::one_shot},
-                                           {"network_one_shot", &tuning::network_one_shot},
-                                           {"tree", &tuning::tree},
-                                           {"link_ll", &tuning::link_ll},
-                                           {"link_ll128", &tuning::link_ll128},
-                                           {"words", &tuning::words},
-                                           {"slots", &tuning::slots},
-                                           {"rooted_slots", &tuning::rooted_slots},
-                                           {"network_slots", &tuning::network_slots}}};
+constexpr std::array<way, 16> ways = {{
+    {"one_shot_ll", &tuning::one_shot_ll, algorithm::one_shot},
+    {"one_shot_ll128", &tuning::one_shot_ll128, algorithm::one_shot},
+    {"one_shot", &tuning::one_shot, algorithm::one_shot},
+    {"two_shot", &tuning::two_shot, algorithm::two_shot},
+    {"link_ll", &tuning::link_ll, algorithm::ring},
+    {"link_ll128", &tuning::link_ll128, algorithm::ring},
+    {"link", &tuning::link, algorithm::ring},
+    {"network_one_shot", &tuning::network_one_shot, algorithm::one_shot, true},
+    {"network_link", &tuning::network_link, algorithm::ring, true},
+    {"words", &tuning::words, algorithm::direct},
+    {"slots", &tuning::slots, algorithm::direct},
+    {"direct", &tuning::direct, algorithm::direct},
+    {"rooted_slots", &tuning::rooted_slots, algorithm::direct},
+    {"rooted_direct", &tuning::rooted_direct, algorithm::direct},
+    {"network_slots", &tuning::network_slots, algorithm::direct, true},
+    {"network_direct", &tuning::network_direct, algorithm::direct, true},
+}};
+
+route route_of(const way& each, int n_pes) {
+  if (each.algo == algorithm::direct) {
+    const double pieces = n_pes - 1;
+    return {pieces, pieces};
+  }
+  return route_of(collective::all_reduce, each.algo, n_pes, each.remote);
+}
 
 }  // namespace
+
+tuning where_crowded(const tuning& costs) {
+  tuning result = costs;
+  for (const auto& each : ways)
+    if (costs.*each.cost == host_tuning.*each.cost)
+      result.*each.cost = crowded_host_tuning.*each.cost;
+  return result;
+}
 
 tuning read_tuning(std::string_view text, const std::string& name, const tuning& base) {
   const auto wrong = [&](const std::string& what) {
@@ -42,18 +70,28 @@ tuning read_tuning(std::string_view text, const std::string& name, const tuning&
   };
   const auto profile = nlohmann::json::parse(text, nullptr, false);
   if (profile.is_discarded() || !profile.is_object()) wrong("this is not JSON, or no object");
-  if (profile.value("format", nlohmann::json()) != "heddle-tuning-1")
-    wrong("its \"format\" is not \"heddle-tuning-1\"");
-  const auto found = profile.find("limits");
-  if (found == profile.end() || !found->is_object()) wrong("it has no object \"limits\"");
+  if (profile.value("format", nlohmann::json()) != "heddle-tuning-2")
+    wrong("its \"format\" is not \"heddle-tuning-2\"");
+  const auto pes = profile.value("n_pes", nlohmann::json());
+  if (!pes.is_number_unsigned() || pes.get<std::uint64_t>() < 2 ||
+      pes.get<std::uint64_t>() > most_pes)
+    wrong(fmt::format("its \"n_pes\" is not a number from 2 to {}", most_pes));
+  const auto found = profile.find("ways");
+  if (found == profile.end() || !found->is_object()) wrong("it has no object \"ways\"");
   tuning result = base;
   for (const auto& [key, value] : found->items()) {
-    const auto* known = std::find_if(limits.begin(), limits.end(),
-                                     [&](const limit& each) { return each.name == key; });
-    if (known == limits.end()) wrong(fmt::format("\"{}\" is not a limit that heddle has", key));
-    if (!value.is_number_unsigned())
-      wrong(fmt::format("\"{}\" is {}; it must be a number of bytes", key, value.dump()));
-    result.*known->value = value.get<std::size_t>();
+    const auto* known =
+        std::find_if(ways.begin(), ways.end(), [&](const way& each) { return each.name == key; });
+    if (known == ways.end()) wrong(fmt::format("\"{}\" is not a way that heddle has", key));
+    const auto number = [&](const char* field) {
+      const auto it = value.is_object() ? value.find(field) : value.end();
+      if (it == value.end() || !it->is_number() || !(it->template get<double>() >= 0))
+        wrong(fmt::format("\"{}\" is {}; its \"{}\" must be a number, 0 or more", key, value.dump(),
+                          field));
+      return it->template get<double>();
+    };
+    const route by = route_of(*known, pes.get<int>());
+    result.*known->cost = {number("fixed_ns") / by.hops, number("ns_per_kib") / by.bytes};
   }
   return result;
 }
@@ -68,9 +106,12 @@ tuning read_tuning_file(const std::string& path, const tuning& base) {
   return read_tuning(text, path, base);
 }
 
-std::vector<std::pair<std::string_view, std::size_t>> entries(const tuning& all) {
-  std::vector<std::pair<std::string_view, std::size_t>> result;
-  for (const auto& each : limits) result.emplace_back(each.name, all.*each.value);
+std::vector<std::pair<std::string_view, way_cost>> entries(const tuning& costs, int n_pes) {
+  std::vector<std::pair<std::string_view, way_cost>> result;
+  for (const auto& each : ways) {
+    const route by = route_of(each, std::max(n_pes, 2));
+    result.emplace_back(each.name, (costs.*each.cost).times(by.hops, by.bytes));
+  }
   return result;
 }
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <heddle/device/coll/tuning.hpp>
 #include <string>
 #include <string_view>
@@ -13,13 +12,17 @@ namespace heddle {
 
 inline const tuning& built_in_tuning(bool on_cuda) { return on_cuda ? cuda_tuning : host_tuning; }
 
+/// Of a host: what is still as built in, as where PEs must share processors.
+tuning where_crowded(const tuning& costs);
+
 /// `base` with what a profile's text (JSON) gives. Throws HEDDLE_ERROR_INVALID_ARGUMENT, with
 /// `name` and what is wrong, for any that is not one.
 tuning read_tuning(std::string_view text, const std::string& name, const tuning& base);
 /// The same of a file; "" is `base`.
 tuning read_tuning_file(const std::string& path, const tuning& base);
 
-/// Each limit with its name.
-std::vector<std::pair<std::string_view, std::size_t>> entries(const tuning& limits);
+/// Each way with what it costs among n PEs, as profiles have it: for an AllReduce, or for all
+/// pieces of a PE, the hops together (fixed) and a KiB of its bytes.
+std::vector<std::pair<std::string_view, way_cost>> entries(const tuning& costs, int n_pes);
 
 }  // namespace heddle

@@ -11,7 +11,10 @@
 #include <bit>
 #include <bitset>
 #include <heddle/device/team.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
 
 #include "support/throw_error.hpp"
 
@@ -22,13 +25,14 @@ namespace {
 using nlohmann::ordered_json;
 
 /// What of a profile counts, wherever a PE has it from.
-ordered_json told(const tuning& limits) {
+ordered_json told(const tuning& costs) {
   ordered_json all;
-  for (const auto& [name, bytes] : entries(limits)) all[std::string(name)] = bytes;
+  for (const auto& [name, cost] : entries(costs, 2))
+    all[std::string(name)] = {cost.hop_ns, cost.ns_per_kib};
   return all;
 }
 
-ordered_json what_must_agree(const environment& settings, const tuning& limits) {
+ordered_json what_must_agree(const environment& settings, const tuning& costs) {
   return {{"library", fmt::format("{}.{}.{}, layout {}", HEDDLE_VERSION_MAJOR, HEDDLE_VERSION_MINOR,
                                   HEDDLE_VERSION_PATCH, team_ref::layout)},
           {"HEDDLE_DEVICE", settings.device == "host" ? "host" : "cuda"},
@@ -43,7 +47,7 @@ ordered_json what_must_agree(const environment& settings, const tuning& limits) 
           {"HEDDLE_PROTO", settings.proto},
           {"HEDDLE_CHANNELS", settings.channels},
           {"HEDDLE_CHECK", settings.check ? 1 : 0},
-          {"HEDDLE_TUNING", told(limits)}};
+          {"HEDDLE_TUNING", told(costs)}};
 }
 
 /// As much as the machine has, as far as the addresses of a process reach for all its PEs.
@@ -95,11 +99,11 @@ constexpr int spin_crowded = 0;
 
 }  // namespace
 
-void agree_on_settings(bootstrap& bootstrap, environment& settings, const tuning& limits,
+bool agree_on_settings(bootstrap& bootstrap, environment& settings, const tuning& costs,
                        deadline until) {
   constexpr const char *asked_heap = "heap asked for", *automatic_heap = "automatic heap",
                        *processors = "processors";
-  auto mine = what_must_agree(settings, limits);
+  auto mine = what_must_agree(settings, costs);
   mine[asked_heap] = settings.heap_size;
   mine[automatic_heap] = automatic_heap_size(bootstrap, settings);
   mine[processors] = text_of(my_processors());
@@ -112,11 +116,11 @@ void agree_on_settings(bootstrap& bootstrap, environment& settings, const tuning
   };
   const auto first = read(all.front());
   auto automatic = mine[automatic_heap].get<std::size_t>();
-  std::vector<processor_set> neighbours;
+  std::map<std::string_view, std::vector<processor_set>> hosts;
   for (std::size_t pe = 0; pe < all.size(); ++pe) {
     const auto theirs = read(all[pe]);
-    if (bootstrap.host_of(static_cast<int>(pe)) == bootstrap.host_of(bootstrap.rank()))
-      neighbours.emplace_back(theirs.value(processors, std::string()));
+    hosts[bootstrap.host_of(static_cast<int>(pe))].emplace_back(
+        theirs.value(processors, std::string()));
     for (const auto& [name, value] : first.items()) {
       if (name == asked_heap || name == automatic_heap || name == processors ||
           theirs.value(name, ordered_json()) == value)
@@ -131,7 +135,11 @@ void agree_on_settings(bootstrap& bootstrap, environment& settings, const tuning
     automatic = std::min(automatic, theirs.value(automatic_heap, automatic));
   }
   if (settings.heap_size == 0) settings.heap_size = automatic;
-  if (settings.spin < 0) settings.spin = must_share(neighbours) ? spin_crowded : spin_alone;
+  if (settings.spin < 0)
+    settings.spin =
+        must_share(hosts[bootstrap.host_of(bootstrap.rank())]) ? spin_crowded : spin_alone;
+  return std::any_of(hosts.begin(), hosts.end(),
+                     [](const auto& host) { return must_share(host.second); });
 }
 
 }  // namespace heddle

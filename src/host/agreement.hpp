@@ -12,9 +12,9 @@ namespace heddle {
 /// alike and their collectives to meet: library, and the variables that choose how. Throws
 /// HEDDLE_ERROR_MISMATCH, on every PE, with the first that differs from PE 0. The heap's size may
 /// differ: all reserve the largest that is asked for, or, if none is, what the smallest machine
-/// can. Fills in how long to spin, by the processors on which the PEs of this host may run.
-/// Collective.
-void agree_on_settings(bootstrap& bootstrap, environment& settings, const tuning& limits,
+/// can. Fills in how long to spin, by the processors on which the PEs of this host may run. Whether
+/// those of any host must share processors; the same on all. Collective.
+bool agree_on_settings(bootstrap& bootstrap, environment& settings, const tuning& costs,
                        deadline until);
 
 }  // namespace heddle

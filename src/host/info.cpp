@@ -179,8 +179,9 @@ heddle_status_t heddle_info_json(heddle_runtime_t runtime, char** json) {
             network->processors().empty() ? "any" : network->processors();
         all["job"]["cards_reach_gpu"] = network->reaches_gpu();
       }
-      for (const auto& [name, bytes] : heddle::entries(runtime->tuning()))
-        all["job"]["tuning"][std::string(name)] = bytes;
+      for (const auto& [name, cost] : heddle::entries(runtime->tuning(), runtime->n_pes()))
+        all["job"]["tuning"][std::string(name)] = {{"fixed_ns", cost.hop_ns},
+                                                   {"ns_per_kib", cost.ns_per_kib}};
       all["peers"] = peers(*runtime);
     }
     const std::string text = all.dump(2);

@@ -48,8 +48,9 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
   heddle::log::set_pe(my_pe());
   tuning_ = heddle::read_tuning_file(environment_.tuning,
                                      heddle::built_in_tuning(environment_.device != "host"));
-  heddle::agree_on_settings(*bootstrap_, environment_, tuning_,
-                            heddle::init_deadline(environment_));
+  const bool crowded = heddle::agree_on_settings(*bootstrap_, environment_, tuning_,
+                                                 heddle::init_deadline(environment_));
+  if (crowded && environment_.device == "host") tuning_ = heddle::where_crowded(tuning_);
   const auto until = heddle::init_deadline(environment_);
   device_ = heddle::pe_device::choose(environment_, *bootstrap_, until);
   preload_kernels();

@@ -239,7 +239,7 @@ const std::vector<variable>& variables() {
        "reached by memory alone",
        one_of(&environment::transport, {"auto", "verbs", "libfabric", "tcp", "none"})},
       {"HEDDLE_TUNING", "",
-       "File with the sizes from which collectives go other ways, as `heddle-perf tune` writes it; "
+       "File with what the ways of collectives cost here, as `heddle-perf tune` writes it; "
        "empty: heddle's own",
        text(&environment::tuning)},
   };

@@ -75,11 +75,15 @@ TEST_CASE("on CUDA a plan has blocks and threads for its bytes, as many as are r
   CHECK(tiny.proto == protocol::ll);
   CHECK(tiny.channels == 1);
   CHECK(tiny.threads == 32);
-  question.bytes = 32 << 10;
+  question.bytes = 3 << 10;
   const plan small = choose_reduction(question);
   CHECK(small.proto == protocol::ll);
-  CHECK(small.channels == 8);
-  CHECK(small.threads == 512);
+  CHECK(small.channels == 1);
+  CHECK(small.threads == 384);
+  question.bytes = 64 << 10;
+  CHECK(choose_reduction(question).proto == protocol::ll128);
+  CHECK(choose_reduction(question).channels == 16);
+  CHECK(choose_reduction(question).threads == 256);
   question.bytes = 64 << 20;
   const plan large = choose_reduction(question);
   CHECK(large.algo == algorithm::two_shot);
@@ -165,29 +169,26 @@ TEST_CASE("a plan follows from the question, and what is forced is obeyed or ref
   CHECK_THROWS_WITH_AS((void)parse_protocol("ll64"), doctest::Contains("simple, ll, ll128"), error);
 }
 
-TEST_CASE("what is next best is told with the size from which it is chosen") {
-  const auto told = [](plan_question question) {
-    return explain(choose_reduction(question), question);
+TEST_CASE("what is expected is told, and what is next best where there was a choice") {
+  const auto has = [](plan_question question, const char* part) {
+    return explain(choose_reduction(question), question).find(part) != std::string::npos;
   };
-  CHECK(told({.bytes = 1024, .n_pes = 2})
-            .ends_with("; runner-up two_shot simple, chosen from 2048 bytes"));
-  CHECK(told({.bytes = 2048, .n_pes = 2})
-            .ends_with("; runner-up one_shot simple, chosen up to 1024 bytes"));
-  CHECK(told({.bytes = 8, .n_pes = 2})
-            .ends_with("; runner-up one_shot simple, chosen from 64 bytes"));
-  CHECK(told({.bytes = 8, .n_pes = 1}).find("runner-up") == std::string::npos);
-  CHECK(told({.bytes = 8, .n_pes = 2, .forced_algorithm = algorithm::ring}).find("runner-up") ==
-        std::string::npos);
+  CHECK(has({.bytes = 65'536, .n_pes = 2}, " us expected, runner-up "));
+  CHECK(has({.bytes = 8, .n_pes = 2}, " us expected, runner-up one_shot simple 0."));
+  CHECK_FALSE(has({.bytes = 8, .n_pes = 1}, "expected"));
+  const plan_question forced{.bytes = 8, .n_pes = 2, .forced_algorithm = algorithm::ring};
+  CHECK(has(forced, " us expected"));
+  CHECK_FALSE(has(forced, "runner-up"));
 }
 
 TEST_CASE("a team of several domains of several PEs goes by them") {
-  plan_question question{.bytes = 1 << 20, .n_pes = 4, .all_mapped = false, .has_domains = true};
+  plan_question question{.bytes = 1 << 20, .n_pes = 4, .all_mapped = false, .domain_size = 2};
   const plan chosen = choose_reduction(question);
   CHECK(chosen.algo == algorithm::hierarchical);
   CHECK(chosen.proto == protocol::simple);
   CHECK(explain(chosen, question).find("by memory in each") != std::string::npos);
   question.forced_algorithm = algorithm::hierarchical;
-  question.has_domains = false;
+  question.domain_size = 1;
   const plan instead = choose_reduction(question);
   CHECK(instead.algo == algorithm::ring);
   CHECK(explain(instead, question).find("that is not here") != std::string::npos);
@@ -212,7 +213,8 @@ TEST_CASE("a team of several domains of several PEs goes by them") {
 TEST_CASE("LL128 is chosen where lines arrive whole, and refused where that is not known") {
   for (const std::size_t bytes : {8u, 4096u, 65'536u, 4u << 20})
     CHECK(choose_reduction({.bytes = bytes, .n_pes = 4}).proto != protocol::ll128);
-  const plan_question joined{.bytes = 65'536, .n_pes = 4, .on_cuda = true};
+  const plan_question joined{
+      .bytes = 65'536, .n_pes = 4, .on_cuda = true, .max_blocks = 64};
   const plan mid = choose_reduction(joined);
   CHECK(mid.algo == algorithm::one_shot);
   CHECK(mid.proto == protocol::ll128);
@@ -228,7 +230,7 @@ TEST_CASE("LL128 is chosen where lines arrive whole, and refused where that is n
 
   plan_question apart = joined;
   apart.whole_lines = false;
-  CHECK(choose_reduction(apart).proto == protocol::simple);
+  CHECK(choose_reduction(apart).proto != protocol::ll128);
   apart.forced_protocol = protocol::ll128;
   CHECK_THROWS_WITH_AS((void)choose_reduction(apart), doctest::Contains("joined by NVLink"), error);
   plan_question remote = joined;

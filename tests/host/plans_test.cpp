@@ -47,7 +47,7 @@ TEST_CASE("every collective tells its plan") {
     CHECK(begins(world.plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 2, f32), "one_shot ll, 1 channel"));
     CHECK(begins(world.plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 1 << 20, f32), "two_shot simple"));
     // Both PEs' pieces count.
-    CHECK(begins(world.plan(HEDDLE_COLLECTIVE_REDUCE_SCATTER, 8, f32), "one_shot simple"));
+    CHECK(begins(world.plan(HEDDLE_COLLECTIVE_REDUCE_SCATTER, 16, f32), "one_shot simple"));
     CHECK(begins(world.plan(HEDDLE_COLLECTIVE_REDUCE, 0, f32), "one_shot"));
     for (const auto what :
          {HEDDLE_COLLECTIVE_BROADCAST, HEDDLE_COLLECTIVE_ALL_GATHER, HEDDLE_COLLECTIVE_ALL_TO_ALL,

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string>
@@ -19,81 +19,110 @@ namespace {
 
 using nlohmann::ordered_json;
 
+/// One that plans choose by size from those of its group.
 struct way {
-  const char* name;
+  const char* name;  ///< in profiles
+  heddle_collective_t what;
   heddle_algorithm_t algorithm;
   heddle_protocol_t protocol;
-};
-constexpr way one_shot_ll = {"one_shot ll", HEDDLE_ALGORITHM_ONE_SHOT, HEDDLE_PROTOCOL_LL};
-constexpr way one_shot_ll128 = {"one_shot ll128", HEDDLE_ALGORITHM_ONE_SHOT, HEDDLE_PROTOCOL_LL128};
-constexpr way one_shot_simple = {"one_shot simple", HEDDLE_ALGORITHM_ONE_SHOT,
-                                 HEDDLE_PROTOCOL_SIMPLE};
-constexpr way one_shot = {"one_shot", HEDDLE_ALGORITHM_ONE_SHOT, HEDDLE_PROTOCOL_AUTO};
-constexpr way two_shot = {"two_shot", HEDDLE_ALGORITHM_TWO_SHOT, HEDDLE_PROTOCOL_AUTO};
-constexpr way ring = {"ring", HEDDLE_ALGORITHM_RING, HEDDLE_PROTOCOL_AUTO};
-constexpr way ring_ll = {"ring ll", HEDDLE_ALGORITHM_RING, HEDDLE_PROTOCOL_LL};
-constexpr way ring_ll128 = {"ring ll128", HEDDLE_ALGORITHM_RING, HEDDLE_PROTOCOL_LL128};
-constexpr way ring_simple = {"ring simple", HEDDLE_ALGORITHM_RING, HEDDLE_PROTOCOL_SIMPLE};
-constexpr way words = {"words", HEDDLE_ALGORITHM_ONE_SHOT, HEDDLE_PROTOCOL_LL};
-constexpr way slots = {"slots", HEDDLE_ALGORITHM_ONE_SHOT, HEDDLE_PROTOCOL_SIMPLE};
-constexpr way direct = {"direct", HEDDLE_ALGORITHM_DIRECT, HEDDLE_PROTOCOL_SIMPLE};
-
-/// A limit of plans: up to it a collective goes one way, beyond it the other.
-struct limit {
-  const char* name;
-  heddle_collective_t what;
-  way up_to;
-  way beyond;
   std::size_t largest;  ///< size to measure: of the combination, or of a piece
-  bool of_peers;        ///< the limit is for two PEs, and divided by the peers of more
+};
+struct group {
+  const char* name;
+  std::vector<way> ways;
 };
 
 /// What can be told apart here.
-std::vector<limit> limits_here(bool on_host, bool has_network) {
+std::vector<group> groups_here(bool on_host, bool has_network) {
   constexpr auto all_reduce = HEDDLE_COLLECTIVE_ALL_REDUCE;
   constexpr auto all_gather = HEDDLE_COLLECTIVE_ALL_GATHER;
   constexpr auto broadcast = HEDDLE_COLLECTIVE_BROADCAST;
+  constexpr auto one_shot = HEDDLE_ALGORITHM_ONE_SHOT;
+  constexpr auto two_shot = HEDDLE_ALGORITHM_TWO_SHOT;
+  constexpr auto ring = HEDDLE_ALGORITHM_RING;
+  constexpr auto direct = HEDDLE_ALGORITHM_DIRECT;
+  constexpr auto simple = HEDDLE_PROTOCOL_SIMPLE;
+  constexpr auto ll = HEDDLE_PROTOCOL_LL;
+  constexpr auto ll128 = HEDDLE_PROTOCOL_LL128;
   constexpr std::size_t k = 1024;
   if (has_network)
-    return {{"network_one_shot", all_reduce, one_shot, ring, 256 * k, true},
-            {"network_slots", all_gather, slots, direct, 1024 * k, false}};
-  const std::size_t more = on_host ? 1 : 64;  // a GPU's limits are higher
-  std::vector<limit> all;
-  if (on_host) {
-    all = {{"one_shot_ll", all_reduce, one_shot_ll, one_shot_simple, 4 * k, false},
-           {"link_ll", all_reduce, ring_ll, ring_simple, 64 * k, false}};
-  } else {
-    all = {{"one_shot_ll", all_reduce, one_shot_ll, one_shot_ll128, 256 * k, false},
-           {"one_shot_ll128", all_reduce, one_shot_ll128, one_shot_simple, 4096 * k, false},
-           {"link_ll", all_reduce, ring_ll, ring_ll128, 1024 * k, false},
-           {"link_ll128", all_reduce, ring_ll128, ring_simple, 16'384 * k, false}};
+    return {{"all_reduce",
+             {{"network_one_shot", all_reduce, one_shot, simple, 64 * k},
+              {"network_link", all_reduce, ring, simple, 256 * k}}},
+            {"pieces",
+             {{"network_slots", all_gather, one_shot, simple, 256 * k},
+              {"network_direct", all_gather, direct, simple, 1024 * k}}}};
+  const std::size_t more = on_host ? 1 : 64;  // a GPU's ways part later
+  std::vector<group> all = {{"all_reduce",
+                             {{"one_shot_ll", all_reduce, one_shot, ll, k * more},
+                              {"one_shot", all_reduce, one_shot, simple, 8 * k * more},
+                              {"two_shot", all_reduce, two_shot, simple, 16 * k * more}}},
+                            {"links",
+                             {{"link_ll", all_reduce, ring, ll, 4 * k * more},
+                              {"link", all_reduce, ring, simple, 16 * k * more}}},
+                            {"pieces",
+                             {{"words", all_gather, one_shot, ll, k * more},
+                              {"slots", all_gather, one_shot, simple, 4 * k * more},
+                              {"direct", all_gather, direct, simple, 8 * k * more}}},
+                            {"pieces of one PE",
+                             {{"rooted_slots", broadcast, one_shot, simple, 8 * k * more},
+                              {"rooted_direct", broadcast, direct, simple, 8 * k * more}}}};
+  if (!on_host) {
+    all[0].ways.push_back({"one_shot_ll128", all_reduce, one_shot, ll128, 8 * k * more});
+    all[1].ways.push_back({"link_ll128", all_reduce, ring, ll128, 8 * k * more});
   }
-  all.push_back({"one_shot", all_reduce, one_shot, two_shot, 64 * k * more, true});
-  all.push_back({"words", all_gather, words, slots, 2 * k * more, false});
-  all.push_back({"slots", all_gather, slots, direct, 16 * k * more, false});
-  all.push_back({"rooted_slots", broadcast, slots, direct, 16 * k * more, false});
   return all;
 }
 
 struct point {
   std::size_t bytes;
-  double us[2];  ///< up to the limit, beyond it
+  double us;
 };
 
-/// The size up to which the first way is taken, so that all points together take least, by their
-/// ratios; 0: none.
-std::size_t cut(const std::vector<point>& points) {
-  double least = 0;
-  double sum = 0;
-  std::size_t best = 0;
-  for (const auto& each : points) {
-    sum += std::log(each.us[0] / each.us[1]);
-    if (sum < least) {
-      least = sum;
-      best = each.bytes;
-    }
+/// So much for any size, and so much for a KiB.
+struct line {
+  double fixed_ns;
+  double ns_per_kib;
+  [[nodiscard]] double at(std::size_t bytes) const {
+    return fixed_ns + ns_per_kib * static_cast<double>(bytes) / 1024;
   }
+};
+
+/// That from which the points differ least, by their ratios; neither part is below 0.
+line fit(const std::vector<point>& points) {
+  double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+  for (const auto& each : points) {
+    const double ns = each.us * 1000;
+    const double kib = static_cast<double>(each.bytes) / 1024;
+    const double weight = 1 / (ns * ns);
+    n += weight;
+    x += weight * kib;
+    y += weight * ns;
+    xx += weight * kib * kib;
+    xy += weight * kib * ns;
+  }
+  const double spread = n * xx - x * x;
+  line best{(y * xx - x * xy) / spread, (n * xy - x * y) / spread};
+  if (best.ns_per_kib < 0) best = {y / n, 0};
+  if (best.fixed_ns < 0) best = {0, xy / xx};
   return best;
+}
+
+using lines = std::map<std::string, line>;
+
+/// "words up to 64, slots up to 512, direct": which is quickest.
+std::string choices(const group& all, const lines& costs) {
+  std::string text;
+  const way* chosen = nullptr;
+  constexpr std::size_t most = std::size_t{1} << 30;
+  for (std::size_t bytes = 8; bytes <= most; bytes *= 2) {
+    const auto* best = &all.ways.front();
+    for (const way& each : all.ways)
+      if (costs.at(each.name).at(bytes) < costs.at(best->name).at(bytes)) best = &each;
+    if (chosen && best != chosen) text += fmt::format("{} up to {}, ", chosen->name, bytes / 2);
+    chosen = best;
+  }
+  return text + chosen->name;
 }
 
 void answer(void* user, heddle_collective_t, std::size_t, int, heddle_choice_t* choice) {
@@ -110,18 +139,12 @@ class tuner {
         input_(with, (std::size_t{16} << 20) + 16),
         output_(with, (std::size_t{16} << 20) * n_pes_ + 16) {}
 
-  [[nodiscard]] std::vector<point> measure(const limit& each) {
+  [[nodiscard]] std::vector<point> measure(way wanted) {
     std::vector<point> points;
-    for (std::size_t bytes = 8; bytes <= each.largest; bytes *= 2) {
-      point measured{bytes, {}};
-      for (int i = 0; i < 2; ++i) {
-        way wanted = i == 0 ? each.up_to : each.beyond;
-        with_.world.set_chooser(answer, &wanted);
-        measured.us[i] = time(each.what, bytes);
-      }
-      with_.world.set_chooser(nullptr);
-      points.push_back(measured);
-    }
+    with_.world.set_chooser(answer, &wanted);
+    for (std::size_t bytes = 8; bytes <= wanted.largest; bytes *= 2)
+      points.push_back({bytes, time(wanted.what, bytes)});
+    with_.world.set_chooser(nullptr);
     return points;
   }
 
@@ -148,13 +171,16 @@ class tuner {
   device_buffer output_;
 };
 
-/// The limits as this job has them.
-ordered_json limits_now(const heddle::runtime& runtime) {
+/// The costs as this job has them.
+lines costs_now(const heddle::runtime& runtime) {
   char* text = nullptr;
   heddle::detail::check(heddle_info_json(runtime.handle(), &text));
   const auto all = ordered_json::parse(text);
   heddle_string_free(text);
-  return all["job"]["tuning"];
+  lines costs;
+  for (const auto& [name, cost] : all["job"]["tuning"].items())
+    costs[name] = {cost["fixed_ns"].get<double>(), cost["ns_per_kib"].get<double>()};
+  return costs;
 }
 
 }  // namespace
@@ -168,36 +194,42 @@ void tune(const session& with) {
   // Before minutes of measuring, not after.
   if (speaks && !std::ofstream(with.chosen.profile, std::ios::app))
     throw std::runtime_error("cannot write " + with.chosen.profile);
-  const auto before = limits_now(with.runtime);
+  const auto before = costs_now(with.runtime);
+  auto found = before;
   ordered_json profile = {
-      {"format", "heddle-tuning-1"},      {"command", with.chosen.command},
-      {"device", with.runtime.device()},  {"n_pes", n_pes},
-      {"limits", ordered_json::object()}, {"measured_us", ordered_json::object()}};
+      {"format", "heddle-tuning-2"},     {"command", with.chosen.command},
+      {"device", with.runtime.device()}, {"n_pes", n_pes},
+      {"ways", ordered_json::object()},  {"measured_us", ordered_json::object()}};
   tuner measuring(with);
   int changed = 0;
-  const auto limits = limits_here(with.on_host, with.world.ref().has_network());
-  for (const limit& each : limits) {
-    if (speaks)
-      fmt::print("# {}: {} up to it, {} beyond\n#{:>11}{:>18}{:>18}\n", each.name, each.up_to.name,
-                 each.beyond.name, "size (B)", fmt::format("{} (us)", each.up_to.name),
-                 fmt::format("{} (us)", each.beyond.name));
-    const auto points = measuring.measure(each);
-    const std::size_t found = cut(points) * (each.of_peers ? n_pes - 1 : 1);
-    const auto was = before[each.name].get<std::size_t>();
-    changed += found != was ? 1 : 0;
-    profile["limits"][each.name] = found;
-    for (const auto& [bytes, us] : points) {
-      profile["measured_us"][each.name].push_back({bytes, us[0], us[1]});
-      if (speaks) fmt::print("{:>12}{:>18.3f}{:>18.3f}\n", bytes, us[0], us[1]);
+  const auto groups = groups_here(with.on_host, with.world.ref().has_network());
+  for (const group& all : groups) {
+    for (const way& each : all.ways) {
+      const auto points = measuring.measure(each);
+      const line cost = found[each.name] = fit(points);
+      profile["ways"][each.name] = {{"fixed_ns", cost.fixed_ns}, {"ns_per_kib", cost.ns_per_kib}};
+      if (speaks)
+        fmt::print("# {}\n#{:>11}{:>15}{:>15}\n", each.name, "size (B)", "time (us)", "model (us)");
+      for (const auto& [bytes, us] : points) {
+        profile["measured_us"][each.name].push_back({bytes, us});
+        if (speaks) fmt::print("{:>12}{:>15.3f}{:>15.3f}\n", bytes, us, cost.at(bytes) / 1000);
+      }
+      const line& was = before.at(each.name);
+      if (speaks)
+        fmt::print("# {:.0f} ns and {:.1f} ns a KiB; it was {:.0f} and {:.1f}\n#\n", cost.fixed_ns,
+                   cost.ns_per_kib, was.fixed_ns, was.ns_per_kib);
     }
+    const auto now = choices(all, found);
+    const auto then = choices(all, before);
+    changed += now != then ? 1 : 0;
     if (speaks)
-      fmt::print("# {}: {} bytes{}\n#\n", each.name, found,
-                 found == was ? ", as it was" : fmt::format(", it was {}", was));
+      fmt::print("# {}: {}{}\n#\n", all.name, now,
+                 now == then ? ", as it was" : "; it was " + then);
   }
   if (!speaks) return;
   std::ofstream(with.chosen.profile, std::ios::trunc) << profile.dump(2) << '\n';
-  fmt::print("# {} of {} limits changed; HEDDLE_TUNING={} makes later runs use them\n", changed,
-             limits.size(), with.chosen.profile);
+  fmt::print("# {} of {} choices changed; HEDDLE_TUNING={} makes later runs use them\n", changed,
+             groups.size(), with.chosen.profile);
 }
 
 }  // namespace perf

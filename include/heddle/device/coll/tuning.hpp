@@ -6,63 +6,139 @@
 
 namespace heddle {
 
-/// Up to how many bytes of a call each way is quickest: all that plans know of a machine. A profile
-/// that `heddle-perf tune` has measured (HEDDLE_TUNING) replaces what it names.
-struct tuning {
-  // Of what combines. One-shot: LL, whose words need no flag of their own but cost twice the bytes,
-  // then LL128, whose lines are looked at twice, then a copy, a fence and a flag.
-  size_t one_shot_ll;
-  size_t one_shot_ll128;
-  /// One hop with all the bytes is quicker than two with their n-th parts. Of two PEs: the bytes
-  /// that a PE takes in grow with their number.
-  size_t one_shot;
-  /// The same over the network, where two-shot's second hop and its replies are dear.
-  size_t network_one_shot;
-  /// A tree's 2 log n hops are quicker than a ring's 2 n with n-th parts.
-  size_t tree;
-  // On links: as one-shot's.
-  size_t link_ll;
-  size_t link_ll128;
+/// What a way of moving bytes costs: for each hop, until who receives knows that all is there, and
+/// for the bytes that one PE takes in.
+struct way_cost {
+  double hop_ns;
+  double ns_per_kib;
 
-  // Of what combines nothing, the bytes of a piece: see exchange.hpp.
-  size_t words;
-  size_t slots;
-  /// Where one PE alone sends, or receives, slots let it run ahead, and a meeting would not.
-  size_t rooted_slots;
-  size_t network_slots;
+  bool operator==(const way_cost&) const = default;
+  /// So many hops, one after the other, and so often the bytes.
+  [[nodiscard]] HEDDLE_FN constexpr way_cost times(double hops, double bytes) const {
+    return {hop_ns * hops, ns_per_kib * bytes};
+  }
+};
+
+/// Bytes up to which the first way takes no longer than the second.
+HEDDLE_FN constexpr size_t crossover(const way_cost& first, const way_cost& second) {
+  const double head_start = second.hop_ns - first.hop_ns;
+  const double lost = first.ns_per_kib - second.ns_per_kib;
+  if (head_start < 0) return lost < 0 ? ~size_t{0} : 0;
+  const double bytes = lost > 0 ? head_start / lost * 1024 : 1e18;
+  return bytes < 1e18 ? static_cast<size_t>(bytes) : ~size_t{0};
+}
+
+/// All that plans know of a machine: the constants of their model (src/coll/cost_model.hpp). A
+/// profile that `heddle-perf tune` has measured (HEDDLE_TUNING) replaces those that it names.
+struct tuning {
+  // Of what combines, where memory joins all: all bytes in one hop, by protocol, or n-th parts in
+  // two.
+  way_cost one_shot_ll;
+  way_cost one_shot_ll128;
+  way_cost one_shot;
+  way_cost two_shot;
+  // A step along a link, of a ring or a tree.
+  way_cost link_ll;
+  way_cost link_ll128;
+  way_cost link;
+  // The same where the network does.
+  way_cost network_one_shot;
+  way_cost network_link;
+  // A piece of what combines nothing: see exchange.hpp. Where one PE alone sends, or receives,
+  // slots let it run ahead, and a meeting would not.
+  way_cost words;
+  way_cost slots;
+  way_cost direct;
+  way_cost rooted_slots;
+  way_cost rooted_direct;
+  way_cost network_slots;
+  way_cost network_direct;
+  /// Channels that a GPU needs to move as much as it can: fewer take longer, in proportion.
+  double full_channels;
 
   bool operator==(const tuning&) const = default;
 };
 
-// The host's were measured (docs/performance.md), but for those of the network. CUDA's are counted
-// on paper, from the bytes on the wire and the round trips to memory that each way costs; no GPU
-// has seen them yet.
+// The host's were measured (docs/performance.md). CUDA's are counted on paper, from the bytes on
+// the wire and the round trips to memory that each way costs; no GPU has seen them yet.
 
-inline constexpr tuning host_tuning = {.one_shot_ll = 32,
-                                       .one_shot_ll128 = 0,
-                                       .one_shot = 1024,
-                                       .network_one_shot = 16'384,
-                                       .tree = 262'144,
-                                       .link_ll = 1024,
-                                       .link_ll128 = 0,
-                                       .words = 64,
-                                       .slots = 512,
-                                       .rooted_slots = 1024,
-                                       .network_slots = 65'536};
+inline constexpr tuning host_tuning = {.one_shot_ll = {130, 1000},
+                                       .one_shot_ll128 = {1000, 1000},
+                                       .one_shot = {160, 60},
+                                       .two_shot = {110, 12},
+                                       .link_ll = {85, 1000},
+                                       .link_ll128 = {1000, 1000},
+                                       .link = {130, 150},
+                                       .network_one_shot = {6000, 450},
+                                       .network_link = {6600, 270},
+                                       .words = {110, 1300},
+                                       .slots = {150, 80},
+                                       .direct = {200, 27},
+                                       .rooted_slots = {85, 50},
+                                       .rooted_direct = {155, 12},
+                                       .network_slots = {6300, 600},
+                                       .network_direct = {12'800, 215},
+                                       .full_channels = 1};
 
-// LL: while its second half of flags costs less than another look at the lines, from slots of all
-// channels, in one hop. One-shot: while the bytes that it sends more than two-shot take NVLink less
-// time than a second hop with its fences. Links: up to some slots of every channel.
-inline constexpr tuning cuda_tuning = {.one_shot_ll = 32'768,
-                                       .one_shot_ll128 = 1'048'576,
-                                       .one_shot = 524'288,
-                                       .network_one_shot = 16'384,
-                                       .tree = 262'144,
-                                       .link_ll = 131'072,
-                                       .link_ll128 = 2'097'152,
-                                       .words = 32'768,
-                                       .slots = 262'144,
-                                       .rooted_slots = 262'144,
-                                       .network_slots = 65'536};
+/// Where PEs take turns on a processor: a hop waits until the other's turn comes.
+inline constexpr tuning crowded_host_tuning = {.one_shot_ll = {3200, 1900},
+                                               .one_shot_ll128 = {4000, 1900},
+                                               .one_shot = {3100, 180},
+                                               .two_shot = {2700, 150},
+                                               .link_ll = {1150, 4000},
+                                               .link_ll128 = {4000, 4000},
+                                               .link = {1580, 256},
+                                               .network_one_shot = {24'000, 1050},
+                                               .network_link = {32'000, 520},
+                                               .words = {1050, 2200},
+                                               .slots = {1020, 180},
+                                               .direct = {1970, 50},
+                                               .rooted_slots = {220, 60},
+                                               .rooted_direct = {1450, 28},
+                                               .network_slots = {15'000, 2000},
+                                               .network_direct = {34'000, 470},
+                                               .full_channels = 1};
+
+// A round trip to memory over NVLink takes some 1.5 us, a system fence half of one more, and a
+// second look at lines 0.2. A KiB takes 2.3 ns at 450 GB/s, LL twice and LL128 16/15 of that; what
+// goes through slots is written and read again, in 0.6.
+inline constexpr tuning cuda_tuning = {.one_shot_ll = {1500, 5.2},
+                                       .one_shot_ll128 = {1700, 3.05},
+                                       .one_shot = {2200, 2.9},
+                                       .two_shot = {1700, 2.3},
+                                       .link_ll = {1500, 5.2},
+                                       .link_ll128 = {1700, 3.05},
+                                       .link = {2200, 2.9},
+                                       .network_one_shot = {6000, 100},
+                                       .network_link = {7500, 50},
+                                       .words = {1500, 5.2},
+                                       .slots = {1580, 2.9},
+                                       .direct = {1750, 2.3},
+                                       .rooted_slots = {1580, 2.9},
+                                       .rooted_direct = {1750, 2.3},
+                                       .network_slots = {6000, 120},
+                                       .network_direct = {12'000, 26},
+                                       .full_channels = 8};
+
+/// Up to how many bytes a way is taken between two PEs, and of what kernels call among all.
+struct way_limits {
+  size_t one_shot_ll;
+  size_t one_shot;
+  size_t network_one_shot;
+  // The bytes of a piece.
+  size_t words;
+  size_t slots;
+  size_t rooted_slots;
+  size_t network_slots;
+};
+HEDDLE_FN constexpr way_limits limits_by(const tuning& costs) {
+  return {.one_shot_ll = crossover(costs.one_shot_ll, costs.one_shot),
+          .one_shot = crossover(costs.one_shot, costs.two_shot.times(2, 1)),
+          .network_one_shot = crossover(costs.network_one_shot, costs.network_link),
+          .words = crossover(costs.words, costs.slots),
+          .slots = crossover(costs.slots, costs.direct),
+          .rooted_slots = crossover(costs.rooted_slots, costs.rooted_direct),
+          .network_slots = crossover(costs.network_slots, costs.network_direct)};
+}
 
 }  // namespace heddle

@@ -14,7 +14,8 @@
 /// alone, so that every PE decides the same.
 namespace heddle::detail {
 
-inline constexpr tuning limits_in_kernel = HEDDLE_ON_CUDA ? cuda_tuning : host_tuning;
+inline constexpr way_limits limits_in_kernel =
+    limits_by(HEDDLE_ON_CUDA ? cuda_tuning : host_tuning);
 inline constexpr int nobody = exchange_args<equal_pieces>::nobody;
 inline constexpr int everybody = exchange_args<equal_pieces>::everybody;
 

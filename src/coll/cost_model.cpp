@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+#include "coll/cost_model.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace heddle {
+
+namespace {
+
+double levels_of(int n_pes) {
+  return static_cast<double>(std::bit_width(static_cast<unsigned>(n_pes - 1)));
+}
+
+const way_cost& cost_of(const tuning& costs, algorithm algo, protocol proto, bool remote) {
+  const bool ll = proto == protocol::ll;
+  const bool ll128 = proto == protocol::ll128;
+  switch (algo) {
+    case algorithm::one_shot:
+      if (remote) return costs.network_one_shot;
+      return ll ? costs.one_shot_ll : ll128 ? costs.one_shot_ll128 : costs.one_shot;
+    case algorithm::two_shot:
+    case algorithm::multicast:
+      return costs.two_shot;
+    default:
+      if (remote) return costs.network_link;
+      return ll ? costs.link_ll : ll128 ? costs.link_ll128 : costs.link;
+  }
+}
+
+double ns_of(const way_cost& cost, const route& by, double bytes) {
+  const way_cost all = cost.times(by.hops, by.bytes);
+  return all.hop_ns + all.ns_per_kib * bytes / 1024;
+}
+
+/// By memory in each domain, then along rails, each with one PE of every domain and its part of the
+/// bytes.
+double hierarchical_ns(const tuning& costs, const plan_question& question) {
+  const int domains = question.n_pes / question.domain_size;
+  const auto bytes = static_cast<double>(question.bytes);
+  const auto rail = [&](algorithm algo) {
+    return ns_of(cost_of(costs, algo, protocol::simple, true),
+                 route_of(question.what, algo, domains, true), bytes / question.domain_size);
+  };
+  return ns_of(costs.two_shot,
+               route_of(question.what, algorithm::two_shot, question.domain_size, false), bytes) +
+         std::min(rail(algorithm::one_shot), rail(algorithm::ring));
+}
+
+}  // namespace
+
+route route_of(collective what, algorithm algo, int n_pes, bool remote) {
+  const double n = n_pes;
+  const double part = 1 / n;
+  const bool both_ways = what == collective::all_reduce;
+  switch (algo) {
+    case algorithm::one_shot: {
+      // Messages to many leave one after the other: half of a hop each.
+      const double hops = remote ? n / 2 : 1;
+      return {hops, what == collective::reduce_scatter ? (n - 1) * part : n - 1};
+    }
+    case algorithm::two_shot:
+      return {2, (both_ways ? 2 : 1) * (n - 1) * part + (what == collective::reduce ? 1 : 0)};
+    case algorithm::multicast:  // the switch sends each a part of the combination, and all of it
+      return {2, both_ways ? 1 + part : 2 * part};
+    case algorithm::tree:
+      return {(both_ways ? 2 : 1) * levels_of(n_pes), both_ways ? 2.0 : 1.0};
+    default:
+      if (both_ways && remote && n_pes == 2) return {1, 1};  // all_reduce_of_two.hpp
+      if (what == collective::reduce) return {n - 1, 1};
+      return {(both_ways ? 2 : 1) * (n - 1), (both_ways ? 2 : 1) * (n - 1) * part};
+  }
+}
+
+double expected_ns(const plan_question& question, const plan& plan) {
+  if (question.n_pes == 1) return 0;
+  const tuning& costs = costs_of(question);
+  const bool remote = !question.all_mapped;
+  if (plan.algo == algorithm::hierarchical) return hierarchical_ns(costs, question);
+  way_cost cost = cost_of(costs, plan.algo, plan.proto, remote);
+  cost.ns_per_kib *= std::max(1.0, costs.full_channels / plan.channels) * (plan.wide ? 2 : 1);
+  return ns_of(cost, route_of(question.what, plan.algo, question.n_pes, remote),
+               static_cast<double>(question.bytes));
+}
+
+}  // namespace heddle
