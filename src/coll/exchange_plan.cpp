@@ -47,8 +47,9 @@ exchange_plan choose_exchange(collective what, const plan_question& question) {
             .threads = shape.threads};
   }
   const auto up_to = limits_by(costs_of(question));
-  exchange_plan plan{.words_up_to = up_to.words,
-                     .slots_up_to = is_rooted(what) ? up_to.rooted_slots : up_to.slots,
+  const bool rooted = is_rooted(what);
+  exchange_plan plan{.words_up_to = rooted ? up_to.rooted_words : up_to.words,
+                     .slots_up_to = rooted ? up_to.rooted_slots : up_to.slots,
                      .network_slots_up_to = up_to.network_slots,
                      .pull = receiver_copies(what)};
   plan.streaming_from = streaming_from(what, question);

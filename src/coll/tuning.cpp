@@ -26,7 +26,7 @@ struct way {
   algorithm algo;  ///< direct: a piece of what combines nothing
   bool remote = false;
 };
-constexpr std::array<way, 16> ways = {{
+constexpr std::array<way, 17> ways = {{
     {"one_shot_ll", &tuning::one_shot_ll, algorithm::one_shot},
     {"one_shot_ll128", &tuning::one_shot_ll128, algorithm::one_shot},
     {"one_shot", &tuning::one_shot, algorithm::one_shot},
@@ -39,6 +39,7 @@ constexpr std::array<way, 16> ways = {{
     {"words", &tuning::words, algorithm::direct},
     {"slots", &tuning::slots, algorithm::direct},
     {"direct", &tuning::direct, algorithm::direct},
+    {"rooted_words", &tuning::rooted_words, algorithm::direct},
     {"rooted_slots", &tuning::rooted_slots, algorithm::direct},
     {"rooted_direct", &tuning::rooted_direct, algorithm::direct},
     {"network_slots", &tuning::network_slots, algorithm::direct, true},

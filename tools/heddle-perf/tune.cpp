@@ -65,7 +65,8 @@ std::vector<group> groups_here(bool on_host, bool has_network) {
                               {"slots", all_gather, one_shot, simple, 4 * k * more},
                               {"direct", all_gather, direct, simple, 8 * k * more}}},
                             {"pieces of one PE",
-                             {{"rooted_slots", broadcast, one_shot, simple, 8 * k * more},
+                             {{"rooted_words", broadcast, one_shot, ll, k * more},
+                              {"rooted_slots", broadcast, one_shot, simple, 8 * k * more},
                               {"rooted_direct", broadcast, direct, simple, 8 * k * more}}}};
   if (!on_host) {
     all[0].ways.push_back({"one_shot_ll128", all_reduce, one_shot, ll128, 8 * k * more});

@@ -49,6 +49,7 @@ struct tuning {
   way_cost words;
   way_cost slots;
   way_cost direct;
+  way_cost rooted_words;
   way_cost rooted_slots;
   way_cost rooted_direct;
   way_cost network_slots;
@@ -74,14 +75,15 @@ inline constexpr tuning host_tuning = {.one_shot_ll = {130, 1000},
                                        .words = {110, 1300},
                                        .slots = {150, 80},
                                        .direct = {200, 27},
-                                       .rooted_slots = {85, 50},
-                                       .rooted_direct = {155, 12},
+                                       .rooted_words = {70, 900},
+                                       .rooted_slots = {110, 50},
+                                       .rooted_direct = {180, 12},
                                        .network_slots = {6300, 600},
                                        .network_direct = {12'800, 215},
                                        .full_channels = 1};
 
 /// Where PEs take turns on a processor: a hop waits until the other's turn comes.
-inline constexpr tuning crowded_host_tuning = {.one_shot_ll = {3200, 1900},
+inline constexpr tuning crowded_host_tuning = {.one_shot_ll = {3000, 1900},
                                                .one_shot_ll128 = {4000, 1900},
                                                .one_shot = {3100, 180},
                                                .two_shot = {2700, 150},
@@ -90,11 +92,12 @@ inline constexpr tuning crowded_host_tuning = {.one_shot_ll = {3200, 1900},
                                                .link = {1580, 256},
                                                .network_one_shot = {24'000, 1050},
                                                .network_link = {32'000, 520},
-                                               .words = {1050, 2200},
-                                               .slots = {1020, 180},
+                                               .words = {1000, 2200},
+                                               .slots = {1140, 180},
                                                .direct = {1970, 50},
-                                               .rooted_slots = {220, 60},
-                                               .rooted_direct = {1450, 28},
+                                               .rooted_words = {50, 1000},
+                                               .rooted_slots = {250, 60},
+                                               .rooted_direct = {1600, 25},
                                                .network_slots = {15'000, 2000},
                                                .network_direct = {34'000, 470},
                                                .full_channels = 1};
@@ -114,6 +117,7 @@ inline constexpr tuning cuda_tuning = {.one_shot_ll = {1500, 5.2},
                                        .words = {1500, 5.2},
                                        .slots = {1580, 2.9},
                                        .direct = {1750, 2.3},
+                                       .rooted_words = {1500, 5.2},
                                        .rooted_slots = {1580, 2.9},
                                        .rooted_direct = {1750, 2.3},
                                        .network_slots = {6000, 120},
@@ -128,6 +132,7 @@ struct way_limits {
   // The bytes of a piece.
   size_t words;
   size_t slots;
+  size_t rooted_words;
   size_t rooted_slots;
   size_t network_slots;
 };
@@ -137,6 +142,7 @@ HEDDLE_FN constexpr way_limits limits_by(const tuning& costs) {
           .network_one_shot = crossover(costs.network_one_shot, costs.network_link),
           .words = crossover(costs.words, costs.slots),
           .slots = crossover(costs.slots, costs.direct),
+          .rooted_words = crossover(costs.rooted_words, costs.rooted_slots),
           .rooted_slots = crossover(costs.rooted_slots, costs.rooted_direct),
           .network_slots = crossover(costs.network_slots, costs.network_direct)};
 }

@@ -117,7 +117,7 @@ HEDDLE_FN void exchange_in_kernel(const B& block, const team_ref& team, operatio
       .output = static_cast<byte*>(output),
       .to = ends.to,
       .from = ends.from,
-      .words_up_to = limits_in_kernel.words,
+      .words_up_to = all_alike ? limits_in_kernel.words : limits_in_kernel.rooted_words,
       .slots_up_to = all_alike ? limits_in_kernel.slots : limits_in_kernel.rooted_slots,
       .network_slots_up_to = limits_in_kernel.network_slots,
       .pull = what != operation::gather};
