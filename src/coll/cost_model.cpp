@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <heddle/device/coll/all_reduce_hierarchical.hpp>
 
 namespace heddle {
 
@@ -36,17 +37,27 @@ double ns_of(const way_cost& cost, const route& by, double bytes) {
 }
 
 /// By memory in each domain, then along rails, each with one PE of every domain and its part of the
-/// bytes.
+/// bytes, as all_reduce_hierarchical.hpp goes.
 double hierarchical_ns(const tuning& costs, const plan_question& question) {
   const int domains = question.n_pes / question.domain_size;
   const auto bytes = static_cast<double>(question.bytes);
-  const auto rail = [&](algorithm algo) {
-    return ns_of(cost_of(costs, algo, protocol::simple, true),
-                 route_of(question.what, algo, domains, true), bytes / question.domain_size);
-  };
+  const double rail_bytes =
+      question.bytes <= detail::most_for_one_owner ? bytes : bytes / question.domain_size;
+  const auto rail = question.n_pes <= channel_scratch::max_direct_pes &&
+                            rail_bytes <= channel_scratch::one_shot_capacity
+                        ? algorithm::one_shot
+                        : algorithm::ring;
   return ns_of(costs.two_shot,
                route_of(question.what, algorithm::two_shot, question.domain_size, false), bytes) +
-         std::min(rail(algorithm::one_shot), rail(algorithm::ring));
+         ns_of(cost_of(costs, rail, protocol::simple, true),
+               route_of(question.what, rail, domains, true), rail_bytes);
+}
+
+/// An AllReduce takes its slots of all PEs in lock-step.
+double one_shot_rounds(const plan_question& question, const plan& plan) {
+  const auto round =
+      static_cast<std::size_t>(plan.channels) * channel_scratch::one_shot_bytes(plan.proto);
+  return static_cast<double>(std::max<std::size_t>((question.bytes + round - 1) / round, 1));
 }
 
 }  // namespace
@@ -62,7 +73,7 @@ route route_of(collective what, algorithm algo, int n_pes, bool remote) {
       return {hops, what == collective::reduce_scatter ? (n - 1) * part : n - 1};
     }
     case algorithm::two_shot:
-      return {2, (both_ways ? 2 : 1) * (n - 1) * part + (what == collective::reduce ? 1 : 0)};
+      return {2, (what == collective::reduce_scatter ? 1 : 2) * (n - 1) * part};
     case algorithm::multicast:  // the switch sends each a part of the combination, and all of it
       return {2, both_ways ? 1 + part : 2 * part};
     case algorithm::tree:
@@ -80,9 +91,12 @@ double expected_ns(const plan_question& question, const plan& plan) {
   const bool remote = !question.all_mapped;
   if (plan.algo == algorithm::hierarchical) return hierarchical_ns(costs, question);
   way_cost cost = cost_of(costs, plan.algo, plan.proto, remote);
-  cost.ns_per_kib *= std::max(1.0, costs.full_channels / plan.channels) * (plan.wide ? 2 : 1);
-  return ns_of(cost, route_of(question.what, plan.algo, question.n_pes, remote),
-               static_cast<double>(question.bytes));
+  cost.ns_per_kib *=
+      std::max(1.0, costs.full_channels / plan.channels) * (plan.wide ? question.widening : 1);
+  route by = route_of(question.what, plan.algo, question.n_pes, remote);
+  if (plan.algo == algorithm::one_shot && question.what == collective::all_reduce)
+    by.hops *= one_shot_rounds(question, plan);
+  return ns_of(cost, by, static_cast<double>(question.bytes));
 }
 
 }  // namespace heddle

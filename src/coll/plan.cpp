@@ -97,7 +97,7 @@ algorithm form_of(const plan_question& question, algorithm algo) {
   if (algo == algorithm::tree && question.what == collective::reduce_scatter)
     algo = algorithm::ring;
   // These round between two hops.
-  if (question.wide && (algo == algorithm::tree || algo == algorithm::hierarchical))
+  if (question.widening > 0 && (algo == algorithm::tree || algo == algorithm::hierarchical))
     algo = algorithm::ring;
   // A GPU's teams have memory for these where init could know that they would be chosen.
   if (!question.has_links && !is_direct(algo))
@@ -152,15 +152,19 @@ bool is_possible(const plan_question& question, algorithm algo, protocol proto) 
   const bool simple = proto == protocol::simple;
   // Over the network words with flags would be no quicker: it tells of what arrives by itself.
   if (!question.all_mapped) return simple;
-  if (question.wide && algo == algorithm::ring) return simple;
+  if (question.widening > 0 && algo == algorithm::ring) return simple;
   if (is_simple_only(algo) && !simple) return false;
   if (question.forced_protocol) return proto == *question.forced_protocol;
-  return proto != protocol::ll128 || has_ll128(question);
+  // Of a host's threads each line is one's work: never the quickest there.
+  return proto != protocol::ll128 || (question.on_cuda && has_ll128(question));
 }
 
 plan shaped(const plan_question& question, algorithm algo, protocol proto) {
   plan plan{.algo = algo, .proto = proto};
-  plan.wide = question.wide && algo == algorithm::ring;
+  // Two PEs that the network joins round once in any case: all_reduce_of_two.hpp.
+  plan.wide =
+      question.widening > 0 && algo == algorithm::ring &&
+      !(question.what == collective::all_reduce && !question.all_mapped && question.n_pes == 2);
   const auto shape =
       shape_for(question, most_channels(algo, question),
                 proto == protocol::simple ? std::size_t{16} << 10 : channel_scratch::ll_capacity,

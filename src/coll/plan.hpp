@@ -76,7 +76,7 @@ struct plan_question {
   bool whole_lines = true;
   int max_blocks = 1;    ///< on CUDA: as many are resident for certain, whatever the kernel
   int max_channels = 0;  ///< that the user allows; 0: any
-  bool wide = false;     ///< small floats are to be rounded once
+  int widening = 0;      ///< float32's bytes for one of small floats that are to be rounded once
   const tuning* tuned = nullptr;        ///< null: as built in
   std::size_t cache_bytes = 32u << 20;  ///< of the last cache, which the PEs of a machine share
 

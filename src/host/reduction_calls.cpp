@@ -84,7 +84,8 @@ plan_question reduction_calls::question(collective what, std::size_t bytes,
   auto asked = team_.question(what, bytes);
   const auto& domains = args_.topology.domains;
   if (domains.count > 1) asked.domain_size = domains.size;
-  asked.wide = team_.accumulates_f32() && is_floating_point(type) && bytes_of(type) < sizeof(float);
+  if (team_.accumulates_f32() && is_floating_point(type) && bytes_of(type) < sizeof(float))
+    asked.widening = static_cast<int>(sizeof(float) / bytes_of(type));
   return asked;
 }
 

@@ -144,6 +144,28 @@ TEST_CASE("what is quickest depends on how many there are") {
   CHECK(one_shot_up_to(8) > one_shot_up_to(64));
 }
 
+TEST_CASE("one-shot pays a hop for each slotful, and a rail that has no slots goes by a ring") {
+  plan_question crowded{.bytes = 1 << 20, .n_pes = 2};
+  tuning costs = built_in_tuning(false);
+  costs.two_shot = {costs.one_shot.hop_ns, costs.one_shot.ns_per_kib + 1};
+  crowded.tuned = &costs;
+  CHECK(choose_reduction(crowded).algo == algorithm::two_shot);
+  const auto rail = [](int n_pes) {
+    const plan_question question{.bytes = 8, .n_pes = n_pes, .all_mapped = false, .domain_size = 8};
+    return expected_ns(question, {.algo = algorithm::hierarchical});
+  };
+  CHECK(rail(128) > 4 * rail(64));
+  // Two PEs by the network combine once, and a host's threads write no lines.
+  plan_question pair{.bytes = 8 << 20, .n_pes = 2, .all_mapped = false, .widening = 2};
+  CHECK(choose_reduction(pair).algo == algorithm::ring);
+  CHECK_FALSE(choose_reduction(pair).wide);
+  pair.n_pes = 3;
+  CHECK(choose_reduction(pair).wide);
+  costs.one_shot_ll = costs.one_shot = {1e6, 1};
+  crowded.bytes = 8;
+  CHECK(choose_reduction(crowded).proto != protocol::ll128);
+}
+
 TEST_CASE("expected times: more bytes take longer, and few channels of a GPU") {
   plan_question question{.bytes = 1 << 20, .n_pes = 8, .on_cuda = true, .max_blocks = 64};
   const auto expected = [&] { return expected_ns(question, choose_reduction(question)); };

@@ -25,6 +25,9 @@ namespace detail {
 
 using domains_type = team_topology::domains_type;
 
+/// Bytes up to which one PE of each domain combines all.
+inline constexpr size_t most_for_one_owner = 8192;
+
 /// The PEs with the same place in all domains.
 struct rail_pes {
   const domains_type& domains;
@@ -63,7 +66,6 @@ HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
                                   T* output, size_t n, reduce_step<Op> reduction) {
   const team_ref& team = args.team;
   const domains_type& domains = args.topology.domains;
-  constexpr size_t most_for_one_owner = 8192;
   const int owners = n * sizeof(T) <= most_for_one_owner ? 1 : domains.size;
   const segment<T> mine(n, owners, domains.index);
   const size_t slot_bytes = segment<T>(n, owners, 0).count * sizeof(T);
@@ -89,13 +91,14 @@ HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
   group.sync();
 
   // Large teams have no slots for one-shot.
-  if (team.n_pes() <= channel_scratch::max_direct_pes &&
-      mine.count * sizeof(T) <= channel_scratch::one_shot_capacity) {
-    if (mine.count > 0 && !all_reduce_one_shot_simple<T, Op>(
-                              group, team, scratch, rail_pes(domains), out + mine.begin,
-                              out + mine.begin, mine.count, reduction))
+  const bool by_one_shot = team.n_pes() <= channel_scratch::max_direct_pes &&
+                           mine.count * sizeof(T) <= channel_scratch::one_shot_capacity;
+  if (by_one_shot && mine.count > 0) {
+    if (!all_reduce_one_shot_simple<T, Op>(group, team, scratch, rail_pes(domains),
+                                           out + mine.begin, out + mine.begin, mine.count,
+                                           reduction))
       return false;
-  } else {
+  } else if (!by_one_shot) {
     const int k = domains.count;
     const ring_place rail{k, domains.mine, domains.pe((domains.mine + k - 1) % k, domains.index),
                           domains.pe((domains.mine + 1) % k, domains.index)};
@@ -104,6 +107,10 @@ HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
             out + mine.begin, mine.count, reduction))
       return false;
   }
+
+  // Of a team's one-shots all count all: in the next some may be members that were not in this one.
+  group.sync();
+  if (group.rank() == 0 && !(by_one_shot && mine.count > 0)) ++scratch.state().one_shot_simple;
 
   for (int i = 1; i < domains.size; ++i)
     copy(group, team.ptr(out, neighbour(i)) + mine.begin, out + mine.begin, mine.count * sizeof(T));

@@ -80,7 +80,7 @@ class channel_scratch {
   }
 
   /// Channels of what goes by mailboxes in a team with remote PEs: each lends up to all slots to
-  /// each of them at a time, and the replies to that must find room in the queue to the proxy.
+  /// each of them at a time, and half of the queue to the proxy has room for that.
   HEDDLE_FN static constexpr int network_channels(int n_pes) {
     const int channels = static_cast<int>(command_queue_ref::slots) / (2 * mailbox::slots * n_pes);
     return channels < 1 ? 1 : channels < max_slot_channels ? channels : max_slot_channels;

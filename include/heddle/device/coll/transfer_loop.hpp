@@ -116,7 +116,7 @@ class transfer_loop {
     return group_.broadcast(arrived);
   }
 
-  /// For the other PE, rather than for what this one has lent to others.
+  /// For the other PE, rather than for a place of this one's.
   HEDDLE_FN int first_that_waits() const {
     int first = args_.n;
     for (int i = args_.n - 1; i >= 0; --i) {

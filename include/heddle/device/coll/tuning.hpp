@@ -139,7 +139,7 @@ struct way_limits {
 HEDDLE_FN constexpr way_limits limits_by(const tuning& costs) {
   return {.one_shot_ll = crossover(costs.one_shot_ll, costs.one_shot),
           .one_shot = crossover(costs.one_shot, costs.two_shot.times(2, 1)),
-          .network_one_shot = crossover(costs.network_one_shot, costs.network_link),
+          .network_one_shot = crossover(costs.network_one_shot, costs.network_link.times(2, 1)),
           .words = crossover(costs.words, costs.slots),
           .slots = crossover(costs.slots, costs.direct),
           .rooted_words = crossover(costs.rooted_words, costs.rooted_slots),

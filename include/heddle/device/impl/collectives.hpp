@@ -67,11 +67,15 @@ HEDDLE_FN void reduce_in_kernel(const B& block, const team_ref& team, reduce_kin
   const bool is_direct = n_pes <= channel_scratch::max_direct_pes;
   const size_t bytes = n * sizeof(T);  // from each PE to each that combines
   const size_t limit = is_mapped ? limits_in_kernel.one_shot : limits_in_kernel.network_one_shot;
+  const int most = channels_in_kernel(team);
+  const auto blocks = static_cast<size_t>(block.num_blocks() < most ? block.num_blocks() : most);
   const bool is_small =
-      n_pes == 1 || (is_direct && bytes * static_cast<size_t>(n_pes - 1) <= limit);
-  in_few_blocks(block, channels_in_kernel(team), [&](const auto& channel) {
-    if (is_small && is_mapped && bytes <= limits_in_kernel.one_shot_ll)
-      return all_reduce_one_shot<protocol::ll, element>(channel, args, op);
+      n_pes == 1 || (is_direct && bytes * static_cast<size_t>(n_pes - 1) <= limit &&
+                     bytes <= blocks * channel_scratch::one_shot_capacity);
+  const bool is_tiny = is_small && is_mapped && bytes <= limits_in_kernel.one_shot_ll &&
+                       bytes <= blocks * channel_scratch::ll_capacity;
+  in_few_blocks(block, most, [&](const auto& channel) {
+    if (is_tiny) return all_reduce_one_shot<protocol::ll, element>(channel, args, op);
     if (is_small) return all_reduce_one_shot<protocol::simple, element>(channel, args, op);
     if (is_direct && (is_mapped || two_shot_has_network))
       return all_reduce_two_shot<element>(channel, args, op);

@@ -230,9 +230,11 @@ HEDDLE_APART HEDDLE_FN inline void team_ref::await_borrowed(uint64_t sent, int p
   if (wait_by_thread(&reply.stamp, cmp::ge, sent + 1, operation::put, pe) == wait_status::ok)
     return;
   // The proxy is to leave the memory alone; unless it has, and the slot is another command's.
-  uint64_t taken = load(&reply.taken, relaxed);
-  if (load(&reply.stamp, acquire) < sent + 1)
-    atomic_ref<uint64_t>(reply.taken).compare_exchange_strong(taken, sent + 1, release, relaxed);
+  uint64_t taken = load(&reply.taken, acquire);
+  while (
+      taken < sent + 1 && load(&reply.stamp, acquire) < sent + 1 &&
+      !atomic_ref<uint64_t>(reply.taken).compare_exchange_weak(taken, sent + 1, release, acquire))
+    continue;
 }
 
 HEDDLE_APART HEDDLE_FN inline void team_ref::remote_fence() const {
