@@ -17,14 +17,16 @@ team_domains find_domains(std::span<const int> domain_of) {
     domains[place->second].push_back(static_cast<std::int32_t>(pe));
   }
   team_domains found;
+  bool all_alike = !domains.empty();
   for (const auto& domain : domains) {
-    if (domain.size() != domains.front().size() ||
-        domain.size() > static_cast<std::size_t>(barrier_memory::max_direct))
-      return {};
+    all_alike &= domain.size() == domains.front().size() &&
+                 domain.size() <= static_cast<std::size_t>(barrier_memory::max_direct);
     found.pes.insert(found.pes.end(), domain.begin(), domain.end());
   }
-  found.count = static_cast<int>(domains.size());
-  found.size = static_cast<int>(domains.empty() ? 1 : domains.front().size());
+  if (all_alike) {
+    found.count = static_cast<int>(domains.size());
+    found.size = static_cast<int>(domains.front().size());
+  }
   return found;
 }
 

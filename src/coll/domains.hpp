@@ -8,7 +8,8 @@
 
 namespace heddle {
 
-/// A team's PEs by the domains in which memory reaches all: what hierarchical algorithms go by.
+/// A team's PEs by domains, whose PEs reach each other by memory: what hierarchical algorithms go
+/// by, and the order of rings and trees.
 struct team_domains {
   int count = 1;
   int size = 1;                   ///< PEs of each
@@ -17,8 +18,8 @@ struct team_domains {
   [[nodiscard]] bool is_hierarchy() const { return count > 1 && size > 1; }
 };
 
-/// `domain_of`: of each member, equal numbers for one domain. One domain of one PE, if not all
-/// domains have as many PEs, or more than a hierarchical algorithm takes. A pure function.
+/// `domain_of`: of each member, equal numbers for one domain. No hierarchy, if not all domains have
+/// as many PEs, or more than a hierarchical algorithm takes. A pure function.
 team_domains find_domains(std::span<const int> domain_of);
 
 }  // namespace heddle

@@ -44,24 +44,27 @@ int direction_to(int wanted, int position, int n) {
 }
 
 /// A PE's position in the second tree.
-int second_position(int pe, int n_pes) {
-  return n_pes % 2 == 0 ? n_pes - 1 - pe : (pe + 1) % n_pes;
+int second_position(int position, int n_pes) {
+  return n_pes % 2 == 0 ? n_pes - 1 - position : (position + 1) % n_pes;
 }
 
 }  // namespace
 
-void set_root(team_topology& topology, int pe, int n_pes, int root) {
-  topology.trees[0].to_root = direction_to(root, pe, n_pes);
-  topology.trees[1].to_root =
-      direction_to(second_position(root, n_pes), second_position(pe, n_pes), n_pes);
+void set_root(team_topology& topology, int n_pes, int root, const team_order& order) {
+  const int position = topology.ring_position;
+  topology.ring_root = order.position(root);
+  topology.trees[0].to_root = direction_to(topology.ring_root, position, n_pes);
+  topology.trees[1].to_root = direction_to(second_position(topology.ring_root, n_pes),
+                                           second_position(position, n_pes), n_pes);
 }
 
-team_topology topology_of(int pe, int n_pes) {
+team_topology topology_of(int pe, int n_pes, const team_order& order) {
   team_topology topology;
-  topology.ring_position = pe;
-  topology.ring_next = (pe + 1) % n_pes;
-  topology.ring_previous = (pe + n_pes - 1) % n_pes;
-  topology.trees[0] = in_order_tree(pe, n_pes);
+  const int mine = order.position(pe);
+  topology.ring_position = mine;
+  topology.ring_next = order.pe((mine + 1) % n_pes);
+  topology.ring_previous = order.pe((mine + n_pes - 1) % n_pes);
+  topology.trees[0] = in_order_tree(mine, n_pes);
 
   const bool mirrored = n_pes % 2 == 0;
   auto back = [&](int position) {
@@ -69,9 +72,13 @@ team_topology topology_of(int pe, int n_pes) {
     return mirrored ? n_pes - 1 - position : (position + n_pes - 1) % n_pes;
   };
   auto& second = topology.trees[1];
-  second = in_order_tree(second_position(pe, n_pes), n_pes);
+  second = in_order_tree(second_position(mine, n_pes), n_pes);
   second.parent = back(second.parent);
   for (int& child : second.children) child = back(child);
+  for (auto& tree : topology.trees) {
+    tree.parent = order.pe(tree.parent);
+    for (int& child : tree.children) child = order.pe(child);
+  }
   return topology;
 }
 

@@ -172,7 +172,8 @@ void reduction_calls::run(const call& call, const void* input, void* output, std
   args_.count = count;
   args_.kind = call.kind;
   args_.root = call.root;
-  if (call.kind == reduce_kind::reduce) set_root(args_.topology, team_.my_pe(), n_pes, call.root);
+  if (call.kind == reduce_kind::reduce)
+    set_root(args_.topology, n_pes, call.root, team_.ring_order());
   set_reduction(args_, type, by.combines(), n_pes);
   if (by.scaled) [[unlikely]]
     set_factor(args_, by.scaled->factor, by.scaled->on_device);

@@ -46,7 +46,8 @@ bool has_multicast(const heddle_runtime& runtime, const std::vector<int>& world_
 /// A team_ref whose words are in that memory and pool; `slots` is where its readers see them.
 heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& world_pes, int place,
                            int step, const std::int32_t* slots, const std::int32_t* world,
-                           const heddle::proxy_ref* proxy, const heddle::heap_memory& memory,
+                           const heddle::proxy_ref* proxy, const std::int32_t* ring,
+                           int ring_position, const heddle::heap_memory& memory,
                            const heddle::team_memory_pool& pool) {
   const auto me =
       std::find(world_pes.begin(), world_pes.end(), runtime.my_pe()) - world_pes.begin();
@@ -60,6 +61,8 @@ heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& worl
        .slots = step ? nullptr : slots,
        .world = world,
        .proxy = step ? nullptr : proxy,
+       .ring = ring,
+       .ring_position = ring_position,
        .heap = reinterpret_cast<heddle::byte*>(memory.base()),
        .heap_bytes = memory.stride(),
        .multicast = multicast ? reinterpret_cast<heddle::byte*>(memory.multicast_base()) : nullptr,
@@ -76,7 +79,7 @@ heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& worl
 
 /// The members' domains, as all of them see them.
 heddle::team_domains domains_of(const heddle_runtime& runtime, const std::vector<int>& world_pes) {
-  if (!runtime.network() || !runtime.network()->hosts_are_mapped()) return {};
+  if (!runtime.network()) return {};
   std::map<std::string_view, int> hosts;
   std::vector<int> domain_of;
   for (const int pe : world_pes)
@@ -84,7 +87,8 @@ heddle::team_domains domains_of(const heddle_runtime& runtime, const std::vector
         hosts.emplace(runtime.bootstrap().host_of(pe), static_cast<int>(hosts.size()))
             .first->second);
   auto found = heddle::find_domains(domain_of);
-  return found.is_hierarchy() ? found : heddle::team_domains{};
+  if (!runtime.network()->hosts_are_mapped()) found.count = found.size = 1;
+  return found;
 }
 
 /// The tables in memory of the device, where its kernels need them and cannot read the host's:
@@ -124,14 +128,17 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
       order_(runtime.device()),
       slots_(slots_of(runtime, world_pes_)),
       domains_(domains_of(runtime, world_pes_)),
+      ring_order_(domains_.pes),
       kernel_slots_(copy_for_kernels(runtime, slots_, world_pes_, domains_)),
       host_ref_(build_ref(runtime, world_pes_, place, slot_step(slots_), slots_.data(),
-                          world_pes_.data(), proxy_of(runtime, slots_, false), runtime.control(),
+                          world_pes_.data(), proxy_of(runtime, slots_, false), ring_for(false),
+                          ring_order_.position(index_of(runtime.my_pe())), runtime.control(),
                           runtime.team_places())),
       ref_(build_ref(runtime, world_pes_, place, slot_step(slots_),
                      kernel_slots_ ? kernel_slots_.get() : slots_.data(),
                      kernel_slots_ ? kernel_slots_.get() + slots_.size() : world_pes_.data(),
-                     proxy_of(runtime, slots_, true), runtime.heap().memory(),
+                     proxy_of(runtime, slots_, true), ring_for(true),
+                     ring_order_.position(index_of(runtime.my_pe())), runtime.heap().memory(),
                      runtime.kernel_places())),
       accumulates_f32_(runtime.environment().accumulate_f32),
       reductions_(*this, topology()),
@@ -140,17 +147,25 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
 
 /// For kernels.
 heddle::team_topology heddle_team::topology() const {
-  auto topology = heddle::topology_of(my_pe(), n_pes());
+  auto topology = heddle::topology_of(my_pe(), n_pes(), ring_order_);
   if (!domains_.is_hierarchy()) return topology;
   const auto place =
       std::find(domains_.pes.begin(), domains_.pes.end(), my_pe()) - domains_.pes.begin();
-  topology.domains = {
-      .count = domains_.count,
-      .size = domains_.size,
-      .mine = static_cast<int>(place) / domains_.size,
-      .index = static_cast<int>(place) % domains_.size,
-      .pes = kernel_slots_ ? kernel_slots_.get() + 2 * slots_.size() : domains_.pes.data()};
+  topology.domains = {.count = domains_.count,
+                      .size = domains_.size,
+                      .mine = static_cast<int>(place) / domains_.size,
+                      .index = static_cast<int>(place) % domains_.size,
+                      .pes = pes_by_domain(true)};
   return topology;
+}
+
+const std::int32_t* heddle_team::pes_by_domain(bool for_kernels) const {
+  return for_kernels && kernel_slots_ ? kernel_slots_.get() + 2 * slots_.size()
+                                      : domains_.pes.data();
+}
+
+const std::int32_t* heddle_team::ring_for(bool kernels) const {
+  return ring_order_.pes().empty() ? nullptr : pes_by_domain(kernels);
 }
 
 heddle_team::~heddle_team() = default;

@@ -14,6 +14,7 @@
 
 #include "coll/domains.hpp"
 #include "coll/plan.hpp"
+#include "coll/team_order.hpp"
 #include "device/device.hpp"
 #include "host/collective_order.hpp"
 #include "host/exchange_calls.hpp"
@@ -111,6 +112,7 @@ struct heddle_team : heddle::live_handle {
   void set_chooser(heddle_chooser_t chooser, void* user);
   void set_max_channels(int channels);
   void set_accumulate_f32(bool on);
+  [[nodiscard]] const heddle::team_order& ring_order() const { return ring_order_; }
   [[nodiscard]] bool accumulates_f32() const { return accumulates_f32_; }
   /// The collectives that combine.
   [[nodiscard]] heddle::reduction_calls& reductions() { return reductions_; }
@@ -125,6 +127,9 @@ struct heddle_team : heddle::live_handle {
                           std::uint64_t id) const;
   void meet() const;
   [[nodiscard]] heddle::team_topology topology() const;
+  [[nodiscard]] const std::int32_t* pes_by_domain(bool for_kernels) const;
+  /// By position; null where that is the PE.
+  [[nodiscard]] const std::int32_t* ring_for(bool kernels) const;
 
   heddle_runtime& runtime_;
   const kind kind_;
@@ -139,6 +144,7 @@ struct heddle_team : heddle::live_handle {
   std::vector<heddle::exec::stream*> queues_;  ///< on which it was used; some may be gone
   const std::vector<std::int32_t> slots_;      ///< of the arena, by member
   const heddle::team_domains domains_;
+  const heddle::team_order ring_order_;
   /// The same in memory of the device, where kernels need them and cannot read the host's.
   const std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> kernel_slots_;
   const heddle::team_ref host_ref_;

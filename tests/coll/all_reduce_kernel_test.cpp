@@ -48,11 +48,12 @@ struct library_kernel {
 
 template <class T>
 typed_all_reduce_args args_of(const plan& chosen, const team_ref& team, heddle_type_t type,
-                              heddle_op_t op, const T* input, T* output, std::size_t count) {
+                              heddle_op_t op, const T* input, T* output, std::size_t count,
+                              const team_order& order = {}) {
   typed_all_reduce_args args;
   set_plan(args, chosen);
   args.team = team;
-  args.topology = topology_of(team.my_pe(), team.n_pes());
+  args.topology = topology_of(team.my_pe(), team.n_pes(), order);
   args.input = input;
   args.output = output;
   args.count = count;
@@ -84,7 +85,8 @@ struct runner {
       for (std::size_t i = 0; i < count; ++i)
         input[i] = from_int<T>(input_of(op, pe, i, call, team.n_pes(), range_of<T>()));
       output[count] = from_int<T>(77);
-      library_kernel kernel{entry, args_of(chosen, team.ref(pe), type, op, input, output, count)};
+      library_kernel kernel{
+          entry, args_of(chosen, team.ref(pe), type, op, input, output, count, team.ring())};
       team.launch(pe, channels, kernel);
       if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
       for (std::size_t i = 0; i < count; ++i) {
@@ -124,10 +126,11 @@ struct runner {
       for (std::size_t i = 0; i < all; ++i)
         input[i] = from_int<T>(input_of(op, pe, i, call, n_pes, range_of<T>()));
       if (has_output && !in_place) output[count] = from_int<T>(77);
-      library_kernel kernel{entry, args_of(chosen, team.ref(pe), type, op, input, output, count)};
+      library_kernel kernel{
+          entry, args_of(chosen, team.ref(pe), type, op, input, output, count, team.ring())};
       kernel.args.kind = kind;
       kernel.args.root = root;
-      set_root(kernel.args.topology, pe, n_pes, root);
+      set_root(kernel.args.topology, n_pes, root, team.ring());
       team.launch(pe, channels, kernel);
       if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
       const auto is = [](const T& value, const T& expected) {
@@ -206,6 +209,29 @@ TEST_CASE("every algorithm, protocol, type and reduction is exact on any number 
   }
 }
 
+TEST_CASE("rings and trees go from PE to PE in any order") {
+  for (int n_pes : pe_counts({2, 3, 6, 7}))
+    for (const bool backwards : {false, true}) {
+      std::vector<std::int32_t> pes;
+      for (int i = 0; i < n_pes; i += 2) pes.push_back(i);  // as of two hosts, dealt in turn
+      for (int i = 1; i < n_pes; i += 2) pes.push_back(i);
+      if (backwards) std::reverse(pes.begin(), pes.end());
+      const local_team team(n_pes, {.threads = block_threads(), .ring = team_order(pes)});
+      for (const plan& chosen : all_plans) {
+        if (chosen.algo != algorithm::ring && chosen.algo != algorithm::tree) continue;
+        CAPTURE(n_pes);
+        CAPTURE(name_of(chosen.algo));
+        CAPTURE(name_of(chosen.proto));
+        runner run{team, chosen, 2};
+        for (std::size_t count : {1, 1021, 70'001}) {
+          CHECK_NOTHROW(run.all_reduce<float>(HEDDLE_FLOAT32, HEDDLE_SUM, count, true));
+          for (int i = 0; i < n_pes; ++i)  // each is the root
+            CHECK_NOTHROW(run.reduce_both<bf16>(HEDDLE_BFLOAT16, HEDDLE_MAX, count, false));
+        }
+      }
+    }
+}
+
 namespace {
 
 /// What rounding at every step would lose: PE 0 has the largest element whose neighbour is two
@@ -226,7 +252,7 @@ void round_once(const local_team& team, heddle_type_t type, float large, std::si
                                            output.data(), count)};
       kernel.args.kind = kind;
       kernel.args.root = n_pes - 1;
-      set_root(kernel.args.topology, pe, n_pes, n_pes - 1);
+      set_root(kernel.args.topology, n_pes, n_pes - 1);
       team.launch(pe, 2, kernel);
       if (kind == reduce_kind::reduce && pe != n_pes - 1) return;
       const float sum = to_float(from_float<T>(large + static_cast<float>(n_pes - 1)));

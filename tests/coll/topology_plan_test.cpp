@@ -68,6 +68,37 @@ TEST_CASE("rings and double binary trees are whole, for any number of PEs") {
   }
 }
 
+TEST_CASE("a ring crosses between hosts once for each, whatever the launcher's order") {
+  for (const int n : {8, 1000, 65'536}) {
+    for (const int hosts : {2, 8, n / 8}) {
+      if (hosts < 2) continue;
+      // PEs are dealt to the hosts in turn, and the last host has one less.
+      std::vector<int> host_of;
+      for (int pe = 0; pe < n - 1; ++pe) host_of.push_back(pe % hosts);
+      const int members = n - 1;
+      const auto domains = find_domains(host_of);
+      CHECK(domains.pes.size() == host_of.size());
+      const team_order order(domains.pes);
+      int crossings = 0;
+      int tree_crossings = 0;
+      for (int pe = 0; pe < members; ++pe) {
+        const auto mine = topology_of(pe, members, order);
+        const auto host = [&](int other) { return host_of[static_cast<std::size_t>(other)]; };
+        CHECK(order.pe(mine.ring_position) == pe);
+        CHECK(order.position(mine.ring_next) == (mine.ring_position + 1) % members);
+        crossings += host(mine.ring_next) != host(pe);
+        if (mine.trees[0].parent >= 0) tree_crossings += host(mine.trees[0].parent) != host(pe);
+      }
+      CHECK(crossings == std::min(hosts, members));
+      CHECK(tree_crossings < 4 * hosts);
+    }
+  }
+  // Of one host, or block by block: nothing to reorder.
+  CHECK(team_order(find_domains(std::vector<int>{5, 5, 5}).pes).pes().empty());
+  CHECK(team_order(find_domains(std::vector<int>{1, 1, 2}).pes).pes().empty());
+  CHECK(team_order(find_domains(std::vector<int>{1, 2, 1}).pes).pes().size() == 3);
+}
+
 TEST_CASE("on CUDA a plan has blocks and threads for its bytes, as many as are resident") {
   plan_question question{.bytes = 8, .n_pes = 4, .on_cuda = true, .max_blocks = 33};
   const plan tiny = choose_reduction(question);
@@ -213,8 +244,7 @@ TEST_CASE("a team of several domains of several PEs goes by them") {
 TEST_CASE("LL128 is chosen where lines arrive whole, and refused where that is not known") {
   for (const std::size_t bytes : {8u, 4096u, 65'536u, 4u << 20})
     CHECK(choose_reduction({.bytes = bytes, .n_pes = 4}).proto != protocol::ll128);
-  const plan_question joined{
-      .bytes = 65'536, .n_pes = 4, .on_cuda = true, .max_blocks = 64};
+  const plan_question joined{.bytes = 65'536, .n_pes = 4, .on_cuda = true, .max_blocks = 64};
   const plan mid = choose_reduction(joined);
   CHECK(mid.algo == algorithm::one_shot);
   CHECK(mid.proto == protocol::ll128);

@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "coll/team_order.hpp"
 #include "device/device.hpp"
 
 namespace heddle::testing {
@@ -28,6 +29,7 @@ class local_team {
     std::uint32_t flag_period = 0xffffffffu;
     std::size_t user_bytes = std::size_t{64} << 20;
     bool table = false;  ///< slots by table, in reverse, and not by a stride
+    team_order ring{};
   };
 
   local_team(int n_pes, options options) : n_pes_(n_pes), options_(options) {
@@ -49,6 +51,7 @@ class local_team {
   local_team& operator=(const local_team&) = delete;
 
   [[nodiscard]] int n_pes() const { return n_pes_; }
+  [[nodiscard]] const team_order& ring() const { return options_.ring; }
   [[nodiscard]] byte* heap(int pe) const {
     return arena_ + static_cast<std::size_t>(slots_[static_cast<std::size_t>(pe)]) * stride_;
   }
@@ -65,6 +68,8 @@ class local_team {
          .slot_step = options_.table ? 0 : 1,
          .slot_stride = static_cast<std::int64_t>(stride_),
          .slots = options_.table ? slots_.data() : nullptr,
+         .ring = options_.ring.pes().empty() ? nullptr : options_.ring.pes().data(),
+         .ring_position = options_.ring.position(pe),
          .heap = heap(pe),
          .heap_bytes = stride_,
          .memory = reinterpret_cast<team_memory*>(heap(pe)),

@@ -44,6 +44,14 @@ on_hosts() {
       job 2 2 "$bin/heddle-perf" "${each%:*}" -b 4096 -e 4096 -d all "${sizes[@]}" -r 1
   done
   [ "$HEDDLE_TRANSPORT" != tcp ] || on_many_hosts
+  # Small floats go other ways then than the others of the same team.
+  check "small floats rounded once, beside others, on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ACCUMULATE_F32=1 \
+    job 2 2 "$bin/heddle-perf" all_reduce -b 8 -e 8 -n 1 -w 0 -d all
+  # Rings and trees go host by host all the same.
+  for each in all_reduce:ring all_reduce:tree all_reduce:hierarchical reduce_scatter:ring reduce:ring reduce:tree; do
+    check "$each on 2 hosts whose PEs are dealt in turn" 0 "$right" HEDDLE_ALGO=${each#*:} \
+      job_in_turn 2 2 "$bin/heddle-perf" "${each%:*}" -b 4096 -e 4096 -d all "${sizes[@]}" -r 1
+  done
   check "large buffers" 0 "$right" job 2 1 "$bin/heddle-perf" all_reduce -b 1000000 -e 9000000 -f 9 -n 1 -w 0
   check "flags of 8 bits" 0 "$right" HEDDLE_EPOCH_BITS=8 job 2 1 "$bin/heddle-perf" all_reduce -b 8 -e 8 -n 300
   for operation in "${operations[@]}" barrier; do

@@ -91,6 +91,7 @@ check "a rank that dies is named" 137 "" "$here/run_job.sh" "$folder/three" 3 1 
 # What run_job.sh says of jobs that fail.
 check "the first bad status" 5 "" "$here/run_job.sh" "$folder/two" 2 2 -- sh -c '[ $RANK = 2 ] && exit 5; sleep 2; [ $RANK = 1 ] && exit 6; exit 0'
 check "a time limit" 124 "have not ended: ranks [0-9 ]*1" "$here/run_job.sh" "$folder/two" 2 1 --timeout 1 -- sleep 100
+check "ranks in turn" 0 "^n2 1 of 4$" "$here/run_job.sh" "$folder/two" 2 2 --cyclic -- sh -c 'echo $(hostname) $RANK of $WORLD_SIZE'
 check "ranks by host" 0 "^n2 3 of 4$" "$here/run_job.sh" "$folder/two" 2 2 -- sh -c 'echo $(hostname) $RANK of $WORLD_SIZE'
 
 # Nothing is left: no process, no link, no file; what a command left running included.

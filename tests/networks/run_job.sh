@@ -3,16 +3,17 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A job without a launcher on imitated hosts: PES_PER_NODE PEs on each of n1 to nNODES, which meet by torchrun's variables.
-#   run_job.sh FOLDER NODES PES_PER_NODE [--timeout SECONDS] -- PROGRAM...      FOLDER as hosts.sh made it
-# The PEs of a host follow each other; all write to this command's output. A PE that fails leaves the others alone; the
+#   run_job.sh FOLDER NODES PES_PER_NODE [--timeout SECONDS] [--cyclic] -- PROGRAM...      FOLDER as hosts.sh made it
+# The PEs of a host follow each other, or, cyclic, are dealt to the hosts in turn; all write to this command's output. A PE that fails leaves the others alone; the
 # status is the first that was not 0. After SECONDS (60) those that are left are ended, and the status is 124.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 usage() { sed -n '5,/^# status/s/^# \{0,1\}//p' "$here/run_job.sh" >&2; exit 2; }
 [ $# -ge 5 ] || usage
-folder=$1 nodes=$2 pes_per_node=$3 limit=60
+folder=$1 nodes=$2 pes_per_node=$3 limit=60 cyclic=
 shift 3
 [ "$1" != --timeout ] || { limit=$2; shift 2; }
+[ "$1" != --cyclic ] || { cyclic=1; shift; }
 [ "$1" = -- ] && [ $# -gt 1 ] || usage
 shift
 
@@ -37,8 +38,9 @@ trap 'exit 143' TERM INT
 set -m
 for ((rank = 0; rank < WORLD_SIZE; rank++)); do
   (
-    host=$((rank / pes_per_node + 1))
-    RANK=$rank LOCAL_RANK=$((rank % pes_per_node)) "$here/hosts.sh" on "$folder" $host -- "$@" </dev/null {reports}>&-
+    host=$((rank / pes_per_node)) local=$((rank % pes_per_node))
+    [ -z "$cyclic" ] || host=$((rank % nodes)) local=$((rank / nodes))
+    RANK=$rank LOCAL_RANK=$local "$here/hosts.sh" on "$folder" $((host + 1)) -- "$@" </dev/null {reports}>&-
     echo "$rank $?" >&$reports
   ) &
   running[$rank]=$!

@@ -34,7 +34,7 @@ class slow_wait;
 class team_ref {
  public:
   /// Changes when the layout of this class, of a block or of the team's memory does.
-  static constexpr uint32_t layout = 8;
+  static constexpr uint32_t layout = 9;
 
   HEDDLE_FN int my_pe() const { return my_pe_; }
   HEDDLE_FN int n_pes() const { return n_pes_; }
@@ -224,6 +224,16 @@ class team_ref {
     return reinterpret_cast<team_control*>(reinterpret_cast<uintptr_t>(control_) +
                                            static_cast<uintptr_t>(distance(pe) * control_stride_));
   }
+  /// The PE at a position of the rings, which go host by host.
+  HEDDLE_FN int ring_pe(int position) const { return ring_ ? ring_[position] : position; }
+  HEDDLE_FN int ring_position() const { return ring_ ? ring_position_ : my_pe_; }
+  /// O(n_pes) where the ring is in another order than the team.
+  HEDDLE_FN int ring_position_of(int pe) const {
+    if (!ring_) return pe;
+    int position = 0;
+    while (ring_[position] != pe) ++position;
+    return position;
+  }
   /// Whether some member is not mapped (its slot is -1).
   HEDDLE_FN bool has_remote() const {
     for (int pe = 0; slots_ && pe < n_pes_; ++pe)
@@ -298,6 +308,8 @@ class team_ref {
   const int32_t* slots_ = nullptr;    ///< the slot of each PE; -1: remote
   const int32_t* world_ = nullptr;    ///< each PE's number in the world, where some are remote
   const proxy_ref* proxy_ = nullptr;  ///< of this PE, where some are remote
+  const int32_t* ring_ = nullptr;     ///< PEs by position; null: in the order of the team
+  int32_t ring_position_ = 0;         ///< this PE's
   int32_t context_ = 0;
   byte* heap_ = nullptr;             ///< this PE's heap
   byte* multicast_ = nullptr;        ///< all members' heaps at once

@@ -33,7 +33,8 @@ struct team_topology {
   int ring_position = 0;
   int ring_previous = 0;
   int ring_next = 0;
-  tree trees[2];  ///< a double binary tree: each PE is inner in at most one
+  int ring_root = 0;  ///< the position of the root of a call
+  tree trees[2];      ///< a double binary tree: each PE is inner in at most one
   domains_type domains;
 };
 

@@ -21,8 +21,8 @@
 /// A ring of two that the network joins has ways of its own: all_reduce_of_two.hpp and
 /// all_reduce_in_halves.hpp.
 ///
-/// ReduceScatter is the first half of it, Reduce a chain to the root. The ring is in the order of
-/// the team: position r is PE r.
+/// ReduceScatter is the first half of it, Reduce a chain to the root. PEs have their positions host
+/// by host (src/coll/team_order.hpp).
 ///
 /// Chunk c is combined along the ring from position c on, by one path: bitwise equal everywhere.
 /// Elements smaller than 32 bits are rounded at every step, or, if asked for, travel as they are
@@ -86,9 +86,9 @@ HEDDLE_APART HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team,
   return true;
 }
 
-/// The first half alone, for pieces of `count` elements, `stride` apart in the input: position r
-/// gets piece r. As above with all chunks one further: r sends chunk r - 1 first and ends with
-/// chunk r.
+/// The first half alone, for pieces of `count` elements, `stride` apart in the input, one for each
+/// PE in the order of the team. As above with all chunks one further: position r sends that of
+/// position r - 1 first and ends with its own.
 template <protocol Protocol, class T, class Op, class Wire = T, group G>
 HEDDLE_APART HEDDLE_FN bool scatter_along_ring(G group, const team_ref& team,
                                                const ring_place& place, link_memory* link,
@@ -101,8 +101,8 @@ HEDDLE_APART HEDDLE_FN bool scatter_along_ring(G group, const team_ref& team,
   ring.add_send(link, link, place.next);
   for (size_t at = 0; at < count; at += links_type::capacity) {
     const size_t n = count - at < links_type::capacity ? count - at : links_type::capacity;
-    const auto mine = [&](int piece) {
-      return input + static_cast<size_t>((piece + n_pes) % n_pes) * stride + at;
+    const auto mine = [&](int position) {
+      return input + static_cast<size_t>(team.ring_pe((position + n_pes) % n_pes)) * stride + at;
     };
     HEDDLE_ROLLED
     for (int step = 1; step <= n_pes; ++step) {
@@ -158,7 +158,7 @@ HEDDLE_FN void run_ring(B block, const all_reduce_args& args, Op op) {
     (void)scatter_along_ring<Protocol, T, Op, Wire>(block, args.team, place, link, part.input,
                                                     args.count, part.output, part.count, reduction);
   } else if (args.kind == reduce_kind::reduce) {
-    (void)reduce_to_root<Protocol, T, Op, Wire>(block, args.team, place, args.root, link,
+    (void)reduce_to_root<Protocol, T, Op, Wire>(block, args.team, place, topology.ring_root, link,
                                                 part.input, part.output, part.count, reduction);
   } else {
     (void)reduce_along_ring<Protocol, T, Op, Wire>(block, args.team, place, link, part.input,

@@ -79,10 +79,11 @@ HEDDLE_FN void reduce_in_kernel(const B& block, const team_ref& team, reduce_kin
     if (is_small) return all_reduce_one_shot<protocol::simple, element>(channel, args, op);
     if (is_direct && (is_mapped || two_shot_has_network))
       return all_reduce_two_shot<element>(channel, args, op);
-    const int me = team.my_pe();
-    args.topology.ring_position = me;
-    args.topology.ring_previous = me == 0 ? n_pes - 1 : me - 1;
-    args.topology.ring_next = me == n_pes - 1 ? 0 : me + 1;
+    const int mine = team.ring_position();
+    args.topology.ring_position = mine;
+    args.topology.ring_previous = team.ring_pe(mine == 0 ? n_pes - 1 : mine - 1);
+    args.topology.ring_next = team.ring_pe(mine == n_pes - 1 ? 0 : mine + 1);
+    if (kind == reduce_kind::reduce) args.topology.ring_root = team.ring_position_of(root);
     all_reduce_ring<protocol::simple, element>(channel, args, op);
   });
 }

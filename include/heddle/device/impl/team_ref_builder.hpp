@@ -18,6 +18,8 @@ class team_ref_builder {
     const int32_t* slots;
     const int32_t* world = nullptr;
     const proxy_ref* proxy = nullptr;
+    const int32_t* ring = nullptr;
+    int ring_position = 0;
     byte* heap;
     uint64_t heap_bytes;
     byte* multicast = nullptr;
@@ -42,6 +44,8 @@ class team_ref_builder {
     ref.slots_ = from.slots;
     ref.world_ = from.world;
     ref.proxy_ = from.proxy;
+    ref.ring_ = from.ring;
+    ref.ring_position_ = from.ring_position;
     ref.heap_ = from.heap;
     ref.heap_bytes_ = from.heap_bytes;
     ref.multicast_ = from.multicast;
