@@ -146,7 +146,7 @@ TEST_CASE("what is no such file is told with its name and what was expected") {
   CHECK(problem("") == "is empty, expected what heddle-perf --json or bench/run.py writes");
   CHECK(problem("{\"rows\": [").find("is no JSON, expected what heddle-perf --json or") == 0);
   CHECK(problem("\xff\xfe").find("is no JSON") == 0);
-  for (const char* other : {"{}", "[1]", "7", R"({"format": "heddle-tuning-1"})"})
+  for (const char* other : {"{}", "[1]", "7", R"({"format": "heddle-tuning-2"})"})
     CHECK(problem(other).find("an object with \"rows\", or with \"about\" and \"results\"") !=
           std::string::npos);
 }

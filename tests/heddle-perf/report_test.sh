@@ -61,7 +61,7 @@ check "heddle-perf's own help names it" 0 "heddle-perf report FILE" "$perf" --he
 # Errors name the file, and leave a page that is there as it is.
 cp report.html before.html
 printf '{"rows": [' >broken.json
-printf '{"format": "heddle-tuning-1"}' >other.json
+printf '{"format": "heddle-tuning-2"}' >other.json
 check "broken JSON" 1 "broken.json: is no JSON, expected what" "$perf" report all_reduce.json broken.json
 check "other JSON" 1 'other.json: expected what .* an object with "rows"' "$perf" report other.json
 check "no such file" 1 "none.json: cannot be read: No such file" "$perf" report none.json
