@@ -92,7 +92,7 @@ fabric_transport::fabric_transport(const library& functions, const fi_info& chos
   for (auto& one : transfers_) free_transfers_.push(&one);
 }
 
-fabric_transport::~fabric_transport() {
+void fabric_transport::leave() {
   // Some providers do not close an endpoint to which regions are bound.
   registered_buffers_ = {};
   registered_transfers_ = {};

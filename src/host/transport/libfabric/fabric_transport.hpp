@@ -35,8 +35,7 @@ class fabric_transport final : public transport {
   fabric_transport(const library& functions, const fi_info& chosen, const std::string& interface,
                    message_order order, std::chrono::duration<double> timeout,
                    const gpu_memory* gpu);
-  /// Closes the endpoint before the memory goes that was given to it.
-  ~fabric_transport() override;
+  ~fabric_transport() override { leave(); }
 
   [[nodiscard]] const traits& about() const override { return traits_; }
   [[nodiscard]] bytes address() const override { return endpoint_.name(); }
@@ -68,6 +67,8 @@ class fabric_transport final : public transport {
   void post_message(int lane, int pe, std::span<std::byte> message, std::size_t size) override;
 
   bool progress(listener& listener) override;
+  /// Closes the endpoint, before the memory goes that was given to it.
+  void leave() override;
   [[nodiscard]] int wait_descriptor() const override { return endpoint_.wait_descriptor(); }
   [[nodiscard]] bool may_wait() override;
 
