@@ -24,30 +24,26 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// What of a profile counts, wherever a PE has it from.
-ordered_json told(const tuning& costs) {
-  ordered_json all;
-  for (const auto& [name, cost] : entries(costs, 2))
-    all[std::string(name)] = {cost.hop_ns, cost.ns_per_kib};
-  return all;
-}
-
 ordered_json what_must_agree(const environment& settings, const tuning& costs) {
-  return {{"library", fmt::format("{}.{}.{}, layout {}", HEDDLE_VERSION_MAJOR, HEDDLE_VERSION_MINOR,
-                                  HEDDLE_VERSION_PATCH, team_ref::layout)},
-          {"HEDDLE_DEVICE", settings.device == "host" ? "host" : "cuda"},
-          {"HEDDLE_MAX_TEAMS", settings.max_teams},
-          {"HEDDLE_EPOCH_BITS", settings.epoch_bits},
-          {"HEDDLE_FABRIC_HANDLES", settings.fabric_handles},
-          {"HEDDLE_MULTICAST", settings.multicast ? 1 : 0},
-          {"HEDDLE_P2P_DISABLE", settings.p2p_disable ? 1 : 0},
-          {"HEDDLE_CONTEXTS", settings.contexts},
-          {"HEDDLE_ACCUMULATE_F32", settings.accumulate_f32 ? 1 : 0},
-          {"HEDDLE_ALGO", settings.algo},
-          {"HEDDLE_PROTO", settings.proto},
-          {"HEDDLE_CHANNELS", settings.channels},
-          {"HEDDLE_CHECK", settings.check ? 1 : 0},
-          {"HEDDLE_TUNING", told(costs)}};
+  ordered_json all = {
+      {"library", fmt::format("{}.{}.{}, layout {}", HEDDLE_VERSION_MAJOR, HEDDLE_VERSION_MINOR,
+                              HEDDLE_VERSION_PATCH, team_ref::layout)},
+      {"HEDDLE_DEVICE", settings.device == "host" ? "host" : "cuda"},
+      {"HEDDLE_MAX_TEAMS", settings.max_teams},
+      {"HEDDLE_EPOCH_BITS", settings.epoch_bits},
+      {"HEDDLE_FABRIC_HANDLES", settings.fabric_handles},
+      {"HEDDLE_MULTICAST", settings.multicast ? 1 : 0},
+      {"HEDDLE_P2P_DISABLE", settings.p2p_disable ? 1 : 0},
+      {"HEDDLE_CONTEXTS", settings.contexts},
+      {"HEDDLE_ACCUMULATE_F32", settings.accumulate_f32 ? 1 : 0},
+      {"HEDDLE_ALGO", settings.algo},
+      {"HEDDLE_PROTO", settings.proto},
+      {"HEDDLE_CHANNELS", settings.channels},
+      {"HEDDLE_CHECK", settings.check ? 1 : 0}};
+  // Of profiles what counts, wherever a PE has its own from.
+  for (const auto& [name, cost] : entries(costs, 2))
+    all[fmt::format("HEDDLE_TUNING's {}", name)] = {cost.hop_ns, cost.ns_per_kib};
+  return all;
 }
 
 /// As much as the machine has, as far as the addresses of a process reach for all its PEs.

@@ -157,7 +157,7 @@ check "heddle-perf tune" 0 "choices changed; HEDDLE_TUNING=$scratch/tuning.json"
 check "a run with its profile" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 2 -x HEDDLE_TUNING="$scratch/tuning.json" \
   "$bin/heddle-perf" all_gather -b 8 -e 4096 -n 2 -w 0
 echo '{"format": "heddle-tuning-2", "n_pes": 2, "ways": {"words": {"fixed_ns": 1, "ns_per_kib": 2}}}' >"$scratch/other.json"
-check "a profile that one PE has" 1 'agree on HEDDLE_TUNING: PE 1 has' "$bin/heddle-run" --bind-to none -n 2 \
+check "a profile that one PE has" 1 "agree on HEDDLE_TUNING's words: PE 1 has" "$bin/heddle-run" --bind-to none -n 2 \
   sh -c '[ $PMIX_RANK = 1 ] || export HEDDLE_TUNING="$1"; exec "$0"' "$bin/hello" "$scratch/other.json"
 rm -f "$scratch/tuning.json" "$scratch/other.json"
 check "no such profile" 1 "HEDDLE_TUNING=/no/such.json: there is no such file" env HEDDLE_TUNING=/no/such.json "$bin/hello"
