@@ -37,14 +37,14 @@ double ns_of(const way_cost& cost, const route& by, double bytes) {
 }
 
 /// By memory in each domain, then along rails, each with one PE of every domain and its part of the
-/// bytes, as all_reduce_hierarchical.hpp goes.
-double hierarchical_ns(const tuning& costs, const plan_question& question) {
+/// bytes, as the channels of all_reduce_hierarchical.hpp go.
+double hierarchical_ns(const tuning& costs, const plan_question& question, int channels) {
   const int domains = question.n_pes / question.domain_size;
   const auto bytes = static_cast<double>(question.bytes);
-  const double rail_bytes =
-      question.bytes <= detail::most_for_one_owner ? bytes : bytes / question.domain_size;
+  const int owners = bytes / channels <= detail::most_for_one_owner ? 1 : question.domain_size;
+  const double rail_bytes = bytes / owners;
   const auto rail = question.n_pes <= channel_scratch::max_direct_pes &&
-                            rail_bytes <= channel_scratch::one_shot_capacity
+                            rail_bytes / channels <= channel_scratch::one_shot_capacity
                         ? algorithm::one_shot
                         : algorithm::ring;
   return ns_of(costs.two_shot,
@@ -89,7 +89,7 @@ double expected_ns(const plan_question& question, const plan& plan) {
   if (question.n_pes == 1) return 0;
   const tuning& costs = costs_of(question);
   const bool remote = !question.all_mapped;
-  if (plan.algo == algorithm::hierarchical) return hierarchical_ns(costs, question);
+  if (plan.algo == algorithm::hierarchical) return hierarchical_ns(costs, question, plan.channels);
   way_cost cost = cost_of(costs, plan.algo, plan.proto, remote);
   cost.ns_per_kib *=
       std::max(1.0, costs.full_channels / plan.channels) * (plan.wide ? question.widening : 1);

@@ -96,7 +96,8 @@ heddle::team_domains domains_of(const heddle_runtime& runtime, const std::vector
 std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> copy_for_kernels(
     heddle_runtime& runtime, std::vector<std::int32_t> slots, const std::vector<int>& world_pes,
     const heddle::team_domains& domains) {
-  if (runtime.place().is_host() || slot_step(slots)) return nullptr;
+  const bool in_order = std::is_sorted(domains.pes.begin(), domains.pes.end());
+  if (runtime.place().is_host() || (slot_step(slots) && in_order)) return nullptr;
   slots.insert(slots.end(), world_pes.begin(), world_pes.end());
   slots.insert(slots.end(), domains.pes.begin(), domains.pes.end());
   const std::size_t bytes = slots.size() * sizeof slots[0];

@@ -47,7 +47,7 @@ std::vector<group> groups_here(bool on_host, bool has_network) {
   constexpr std::size_t k = 1024;
   if (has_network)
     return {{"all_reduce",
-             {{"network_one_shot", all_reduce, one_shot, simple, 64 * k},
+             {{"network_one_shot", all_reduce, one_shot, simple, 16 * k},
               {"network_link", all_reduce, ring, simple, 256 * k}}},
             {"pieces",
              {{"network_slots", all_gather, one_shot, simple, 256 * k},

@@ -231,7 +231,7 @@ class team_ref {
   HEDDLE_FN int ring_position_of(int pe) const {
     if (!ring_) return pe;
     int position = 0;
-    while (ring_[position] != pe) ++position;
+    while (position < n_pes_ && ring_[position] != pe) ++position;
     return position;
   }
   /// Whether some member is not mapped (its slot is -1).
