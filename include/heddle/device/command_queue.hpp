@@ -21,8 +21,8 @@
 /// words `turn` hold data too, and the proxy makes them 0 before it gives them back, so that no
 /// data is ever taken for a turn. Invariants: consumed <= next <= head <= consumed + slots; slots
 /// are taken and consumed in the same order, so none is overwritten before it was consumed, nor a
-/// reply whose value matters before it was taken. Stamps of a slot grow, so that who has lent memory
-/// may look at any time later, and never keeps the commands behind it from the proxy.
+/// reply whose value matters before it was taken. Stamps of a slot grow, so that who has lent
+/// memory may look at any time later, and never keeps the commands behind it from the proxy.
 namespace heddle {
 
 enum class command_kind : uint8_t {
