@@ -23,8 +23,8 @@ constexpr int most_pes = 64;
 struct way {
   std::string_view name;
   way_cost tuning::*cost;
-  algorithm algo;  ///< direct: a piece of what combines nothing
-  bool remote = false;
+  algorithm algo;       ///< direct: a piece of what combines nothing
+  bool remote = false;  ///< of what combines
 };
 constexpr std::array<way, 17> ways = {{
     {"one_shot_ll", &tuning::one_shot_ll, algorithm::one_shot},
@@ -42,8 +42,8 @@ constexpr std::array<way, 17> ways = {{
     {"rooted_words", &tuning::rooted_words, algorithm::direct},
     {"rooted_slots", &tuning::rooted_slots, algorithm::direct},
     {"rooted_direct", &tuning::rooted_direct, algorithm::direct},
-    {"network_slots", &tuning::network_slots, algorithm::direct, true},
-    {"network_direct", &tuning::network_direct, algorithm::direct, true},
+    {"network_slots", &tuning::network_slots, algorithm::direct},
+    {"network_direct", &tuning::network_direct, algorithm::direct},
 }};
 
 route route_of(const way& each, int n_pes) {

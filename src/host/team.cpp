@@ -46,8 +46,8 @@ bool has_multicast(const heddle_runtime& runtime, const std::vector<int>& world_
 /// A team_ref whose words are in that memory and pool; `slots` is where its readers see them.
 heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& world_pes, int place,
                            int step, const std::int32_t* slots, const std::int32_t* world,
-                           const heddle::proxy_ref* proxy, const std::int32_t* ring,
-                           int ring_position, const heddle::heap_memory& memory,
+                           const heddle::proxy_ref* proxy, const heddle::team_order& order,
+                           const std::int32_t* ring, const heddle::heap_memory& memory,
                            const heddle::team_memory_pool& pool) {
   const auto me =
       std::find(world_pes.begin(), world_pes.end(), runtime.my_pe()) - world_pes.begin();
@@ -62,7 +62,7 @@ heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& worl
        .world = world,
        .proxy = step ? nullptr : proxy,
        .ring = ring,
-       .ring_position = ring_position,
+       .ring_position = order.position(static_cast<int>(me)),
        .heap = reinterpret_cast<heddle::byte*>(memory.base()),
        .heap_bytes = memory.stride(),
        .multicast = multicast ? reinterpret_cast<heddle::byte*>(memory.multicast_base()) : nullptr,
@@ -132,15 +132,13 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
       ring_order_(domains_.pes),
       kernel_slots_(copy_for_kernels(runtime, slots_, world_pes_, domains_)),
       host_ref_(build_ref(runtime, world_pes_, place, slot_step(slots_), slots_.data(),
-                          world_pes_.data(), proxy_of(runtime, slots_, false), ring_for(false),
-                          ring_order_.position(index_of(runtime.my_pe())), runtime.control(),
-                          runtime.team_places())),
+                          world_pes_.data(), proxy_of(runtime, slots_, false), ring_order_,
+                          ring_for(false), runtime.control(), runtime.team_places())),
       ref_(build_ref(runtime, world_pes_, place, slot_step(slots_),
                      kernel_slots_ ? kernel_slots_.get() : slots_.data(),
                      kernel_slots_ ? kernel_slots_.get() + slots_.size() : world_pes_.data(),
-                     proxy_of(runtime, slots_, true), ring_for(true),
-                     ring_order_.position(index_of(runtime.my_pe())), runtime.heap().memory(),
-                     runtime.kernel_places())),
+                     proxy_of(runtime, slots_, true), ring_order_, ring_for(true),
+                     runtime.heap().memory(), runtime.kernel_places())),
       accumulates_f32_(runtime.environment().accumulate_f32),
       reductions_(*this, topology()),
       exchanges_(*this),
@@ -150,12 +148,11 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
 heddle::team_topology heddle_team::topology() const {
   auto topology = heddle::topology_of(my_pe(), n_pes(), ring_order_);
   if (!domains_.is_hierarchy()) return topology;
-  const auto place =
-      std::find(domains_.pes.begin(), domains_.pes.end(), my_pe()) - domains_.pes.begin();
+  const int place = topology.ring_position;  // domain by domain as well
   topology.domains = {.count = domains_.count,
                       .size = domains_.size,
-                      .mine = static_cast<int>(place) / domains_.size,
-                      .index = static_cast<int>(place) % domains_.size,
+                      .mine = place / domains_.size,
+                      .index = place % domains_.size,
                       .pes = pes_by_domain(true)};
   return topology;
 }
