@@ -10,6 +10,7 @@
 #include <cstring>
 #include <random>
 #include <thread>
+#include <utility>
 
 #include "networks.hpp"
 #include "support/deadline.hpp"
@@ -64,10 +65,15 @@ class job {
 };
 
 void record::on_message(std::span<const std::byte> message) {
-  if (when_message)
-    when_message(message);
+  if (when_message_)
+    when_message_(message);
   else
     messages.emplace_back(message.begin(), message.end());
+}
+
+void record::give_messages_to(std::function<void(std::span<const std::byte>)> take) {
+  for (const auto& message : std::exchange(messages, {})) take(message);
+  when_message_ = std::move(take);
 }
 
 void record::on_complete(std::uint64_t token, std::uint64_t value) {

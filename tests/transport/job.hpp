@@ -38,8 +38,13 @@ class record final : public transport::listener {
   std::unordered_map<std::uint64_t, std::uint64_t> completed;
   std::map<int, std::string> failures;
   std::set<int> left;
-  /// Takes messages in place of `messages`.
-  std::function<void(std::span<const std::byte>)> when_message;
+
+  /// Hands what is in `messages`, and all that comes, to `take`: a peer may be a step ahead, and
+  /// its first messages here already.
+  void give_messages_to(std::function<void(std::span<const std::byte>)> take);
+
+ private:
+  std::function<void(std::span<const std::byte>)> when_message_;
 };
 
 class job;

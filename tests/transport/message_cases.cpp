@@ -88,10 +88,10 @@ TEST_CASE("messages of every size arrive whole and in order") {
       const auto expected = rounds * sizes.size() * static_cast<std::size_t>(self.n_pes() - 1);
       std::map<std::uint32_t, std::uint32_t> last;
       std::size_t received = 0;
-      self.told.when_message = [&](std::span<const std::byte> message) {
+      self.told.give_messages_to([&](std::span<const std::byte> message) {
         expect_next(message, last);
         ++received;
-      };
+      });
       std::uint32_t number = 0;
       for (int round = 0; round < rounds; ++round)
         for (auto size : sizes) {
@@ -118,10 +118,10 @@ TEST_CASE("messages may be filled side by side, posted in any order, or left out
   run_job({.n_pes = 3}, [](test_pe& self) {
     std::map<std::uint32_t, std::uint32_t> last;
     std::size_t received = 0;
-    self.told.when_message = [&](std::span<const std::byte> message) {
+    self.told.give_messages_to([&](std::span<const std::byte> message) {
       expect_next(message, last);
       ++received;
-    };
+    });
     for (std::uint32_t number = 1; number <= 100; ++number) {
       std::map<int, std::span<std::byte>> open;
       for (int pe = 0; pe < 3; ++pe)
@@ -172,10 +172,10 @@ TEST_CASE(
     }
     self.sleep_until("the other PE has posted all it can", [&] { return full.load(); });
     bool ended = false;
-    self.told.when_message = [&](std::span<const std::byte> message) {
+    self.told.give_messages_to([&](std::span<const std::byte> message) {
       expect_next(message, last);
       ended = message.size() == sizeof(numbered);
-    };
+    });
     self.wait("the last message", [&] { return ended; });
   });
 }

@@ -105,7 +105,7 @@ void write_and_look(test_pe& self, std::uint64_t rounds) {
   std::deque<written_message> to_look;
   const bool counted = self.network().about().order == transport::message_order::counted;
   std::uint64_t to_answer = 0;
-  self.told.when_message = [&](std::span<const std::byte> message) {
+  self.told.give_messages_to([&](std::span<const std::byte> message) {
     written_message said{};
     expect(message.size() == sizeof said, "a message of another size");
     std::memcpy(&said, message.data(), sizeof said);
@@ -120,7 +120,7 @@ void write_and_look(test_pe& self, std::uint64_t rounds) {
     to_look.pop_front();
     ++looked;
     ++to_answer;
-  };
+  });
   const auto answer = [&] {
     while (!to_look.empty() && all_arrived(self.told, to_look.front())) {
       expect_round(self, to_look.front());
@@ -169,12 +169,12 @@ TEST_CASE("where all is ordered, a write waits for the messages before it") {
     }
     std::uint64_t told = 0;
     std::uint64_t early = 0;
-    self.told.when_message = [&](std::span<const std::byte> message) {
+    self.told.give_messages_to([&](std::span<const std::byte> message) {
       std::uint64_t here = 0;
       std::memcpy(&told, message.data(), sizeof told);
       std::memcpy(&here, self.heap().data(), sizeof here);
       if (here != told - 1) ++early;
-    };
+    });
     self.wait("the last message", [&] { return told == rounds; });
     expect(early == 0, "a write came before the message that it was posted after, or too late");
     self.meet();
