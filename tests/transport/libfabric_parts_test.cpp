@@ -239,9 +239,12 @@ TEST_CASE("atomics that crash are none") {
   CHECK_FALSE(has_sound_atomics(unsound.info()));
 }
 
-TEST_CASE("datagrams are under way in no greater number than a receiver's socket holds") {
+TEST_CASE(
+    "no more is under way to one peer than its socket holds, where the provider leaves that to "
+    "us") {
   CHECK(most_to_one_peer(offered("net", "eth0").info()) == SIZE_MAX);
   CHECK(most_to_one_peer(offered("udp;ofi_rxd", "eth0").info()) == 32);
+  CHECK(most_to_one_peer(offered("sockets", "eth0").info()) == 8);
 }
 
 TEST_CASE("a provider that is not there is an error that lists what is") {
