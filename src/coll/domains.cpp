@@ -21,6 +21,7 @@ team_domains find_domains(std::span<const int> domain_of) {
   for (const auto& domain : domains) {
     all_alike &= domain.size() == domains.front().size() &&
                  domain.size() <= static_cast<std::size_t>(barrier_memory::max_direct);
+    found.begins.push_back(static_cast<std::int32_t>(found.pes.size()));
     found.pes.insert(found.pes.end(), domain.begin(), domain.end());
   }
   if (all_alike) {

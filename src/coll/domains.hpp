@@ -12,8 +12,9 @@ namespace heddle {
 /// by, and the order of rings and trees.
 struct team_domains {
   int count = 1;
-  int size = 1;                   ///< PEs of each
-  std::vector<std::int32_t> pes;  ///< domain by domain, each in the order of the team
+  int size = 1;                      ///< PEs of each
+  std::vector<std::int32_t> pes;     ///< domain by domain, each in the order of the team
+  std::vector<std::int32_t> begins;  ///< of each domain, its first place in `pes`
 
   [[nodiscard]] bool is_hierarchy() const { return count > 1 && size > 1; }
 };

@@ -29,6 +29,8 @@ template <class Pieces>
 heddle_kernel_t exchange_kernel() {
   return kernel_of<exchange_body<Pieces>>();
 }
+heddle_kernel_t relay_kernel() { return kernel_of<relay_body>(); }
+heddle_kernel_t domains_gather_kernel() { return kernel_of<domains_gather_body>(); }
 heddle_kernel_t rounds_kernel() { return kernel_of<rounds_body>(); }
 heddle_kernel_t transfers_kernel() { return kernel_of<transfers_body>(); }
 heddle_kernel_t large_transfers_kernel() { return kernel_of<large_transfers_body>(); }

@@ -13,6 +13,8 @@ void* on_cuda() {
 
 template void* on_cuda<exchange_body<equal_pieces>>();
 template void* on_cuda<exchange_body<listed_pieces>>();
+template void* on_cuda<relay_body>();
+template void* on_cuda<domains_gather_body>();
 template void* on_cuda<rounds_body>();
 template void* on_cuda<transfers_body>();
 template void* on_cuda<large_transfers_body>();

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <heddle/device/coll/all_gather_by_domains.hpp>
 #include <heddle/device/coll/exchange.hpp>
 #include <heddle/device/coll/large_transfers.hpp>
+#include <heddle/device/coll/relay.hpp>
 #include <heddle/device/coll/rounds.hpp>
 #include <heddle/device/coll/transfers.hpp>
 
@@ -15,6 +17,10 @@ namespace heddle {
 /// equal_pieces and for listed_pieces.
 template <class Pieces>
 heddle_kernel_t exchange_kernel();
+/// Broadcast down a tree: takes relay_args.
+heddle_kernel_t relay_kernel();
+/// AllGather host by host: takes domains_gather_args.
+heddle_kernel_t domains_gather_kernel();
 /// That of the same of large teams: takes rounds_args.
 heddle_kernel_t rounds_kernel();
 /// That of sends and receives: takes transfers_args.
@@ -28,6 +34,22 @@ struct exchange_body {
   template <block_group Block>
   HEDDLE_FN void operator()(const Block& block, const arguments& args) const {
     exchange(block, args);
+  }
+};
+
+struct relay_body {
+  using arguments = relay_args;
+  template <block_group Block>
+  HEDDLE_FN void operator()(const Block& block, const arguments& args) const {
+    relay(block, args);
+  }
+};
+
+struct domains_gather_body {
+  using arguments = domains_gather_args;
+  template <block_group Block>
+  HEDDLE_FN void operator()(const Block& block, const arguments& args) const {
+    all_gather_by_domains(block, args);
   }
 };
 

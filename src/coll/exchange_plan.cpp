@@ -7,7 +7,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <heddle/device/coll/scratch.hpp>
+#include <heddle/device/coll/relay.hpp>
+#include <vector>
 
 #include "support/throw_error.hpp"
 
@@ -16,6 +17,11 @@ namespace heddle {
 namespace {
 
 constexpr std::size_t always = ~std::size_t{0};
+
+struct candidate {
+  algorithm algo;
+  double expected;  ///< ns
+};
 
 bool is_rooted(collective what) {
   return what == collective::broadcast || what == collective::gather ||
@@ -33,6 +39,91 @@ std::size_t streaming_from(collective what, const plan_question& question) {
   const bool has_many_pieces = what == collective::all_gather || what == collective::all_to_all;
   const auto n_pes = static_cast<std::size_t>(question.n_pes);
   return question.cache_bytes / (2 * n_pes * (has_many_pieces ? n_pes : 1)) + 1;
+}
+
+// ---- how a broadcast or an all_gather takes its way, by the model of cost_model.hpp ----
+
+/// A piece of `bytes`: by the way that its limits say.
+way_cost cost_of_piece(const exchange_plan& plan, const plan_question& question, bool remote) {
+  const tuning& costs = costs_of(question);
+  const bool rooted = is_rooted(question.what);
+  if (remote)
+    return question.bytes <= plan.network_slots_up_to ? costs.network_slots : costs.network_direct;
+  if (question.bytes <= plan.words_up_to) return rooted ? costs.rooted_words : costs.words;
+  if (question.bytes <= plan.slots_up_to) return rooted ? costs.rooted_slots : costs.slots;
+  return rooted ? costs.rooted_direct : costs.direct;
+}
+
+double expected_ns(const exchange_plan& plan, const plan_question& question, algorithm algo) {
+  const double kib = static_cast<double>(question.bytes) / 1024;
+  const double first_kib = std::min(kib, static_cast<double>(plan.chunk) * plan.channels / 1024);
+  const auto memory = cost_of_piece(plan, question, false);
+  const auto network = cost_of_piece(plan, question, true);
+  const int n = question.n_pes;
+  const int domains = question.all_mapped ? 1 : question.num_domains;
+  const int in_domain = n / std::max(domains, 1);
+  // What one PE sends to several leaves one after the other: half of a hop each.
+  const auto by_network = [&](int to) {
+    return to == 0 ? 0 : network.hop_ns * std::max(1.0, to / 2.0) + to * network.ns_per_kib * kib;
+  };
+  // Processors read one memory together, where a GPU has its own to send from.
+  const auto by_memory = [&](int to, double some_kib) {
+    return to == 0 ? 0 : memory.hop_ns + (question.on_cuda ? to : 1) * memory.ns_per_kib * some_kib;
+  };
+  const bool gathers = question.what == collective::all_gather;
+  switch (algo) {
+    case algorithm::hierarchical:
+      return by_network(domains - 1) + (gathers ? domains * by_memory(in_domain - 1, kib)
+                                                : by_memory(in_domain - 1, first_kib));
+    case algorithm::tree: {
+      const bool mapped = domains == 1;
+      const auto& edge = mapped ? memory : network;
+      const auto levels = std::bit_width(static_cast<unsigned>(mapped ? n : domains)) - 1;
+      return levels * (edge.hop_ns + 2 * edge.ns_per_kib * first_kib) +
+             2 * edge.ns_per_kib * (kib - first_kib) +
+             (mapped ? 0 : by_memory(in_domain - 1, first_kib));
+    }
+    case algorithm::ring: {
+      const auto& edge = domains == 1 ? memory : network;
+      const int inside = n - domains;
+      return (domains - 1) * (network.hop_ns + network.ns_per_kib * first_kib) +
+             inside * (memory.hop_ns + memory.ns_per_kib * first_kib) +
+             edge.ns_per_kib * (kib - first_kib);
+    }
+    default:
+      return std::max(by_network(n - in_domain), by_memory(in_domain - 1, kib));
+  }
+}
+
+/// What there is of each, the quickest first; direct, if they are alike.
+std::vector<candidate> ways_of(const exchange_plan& plan, const plan_question& question) {
+  std::vector<candidate> all;
+  const auto add = [&](algorithm algo) {
+    all.push_back({algo, expected_ns(plan, question, algo)});
+  };
+  add(algorithm::direct);
+  if (question.n_pes > 2 || question.forced_algorithm) {
+    if (question.what == collective::broadcast) {
+      if (question.num_domains > 1 && question.num_domains < question.n_pes)
+        add(algorithm::hierarchical);
+      add(algorithm::ring);
+      add(algorithm::tree);
+    } else if (question.what == collective::all_gather && question.domain_size > 1) {
+      add(algorithm::hierarchical);
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.expected < b.expected; });
+  return all;
+}
+
+algorithm best_of(const std::vector<candidate>& ways, const plan_question& question) {
+  const auto forced = question.forced_algorithm;
+  // One shot is direct, by slots.
+  if (forced == algorithm::one_shot) return algorithm::direct;
+  for (const auto& way : ways)
+    if (way.algo == forced) return way.algo;
+  return ways.front().algo;
 }
 
 }  // namespace
@@ -64,8 +155,35 @@ exchange_plan choose_exchange(collective what, const plan_question& question) {
       shape_for(question, most_mailbox_channels(question), std::size_t{16} << 10, 16);
   plan.channels = shape.channels;
   plan.threads = shape.threads;
+  if (question.on_cuda) plan.chunk = std::size_t{32} << 10;  // a GPU has many channels
+  plan.algo = best_of(ways_of(plan, question), question);
   return plan;
 }
+
+namespace {
+
+std::string_view route_of(const exchange_plan& plan) {
+  switch (plan.algo) {
+    case algorithm::ring:
+      return "ring, host by host: ";
+    case algorithm::tree:
+      return "tree of hosts: ";
+    case algorithm::hierarchical:
+      return "hierarchical, to each host once: ";
+    default:
+      return "";
+  }
+}
+
+/// As plan.cpp tells it, where there was a choice.
+std::string expectation(const exchange_plan& plan, const plan_question& question) {
+  const auto ways = ways_of(plan, question);
+  if (plan.is_large || ways.size() < 2 || question.forced_algorithm) return "";
+  return fmt::format("; {:.3g} us expected, runner-up {} {:.3g} us", ways[0].expected / 1000,
+                     name_of(ways[1].algo), ways[1].expected / 1000);
+}
+
+}  // namespace
 
 std::string explain(const exchange_plan& plan, const plan_question& question) {
   const auto limit = [](std::size_t bytes) {
@@ -82,7 +200,7 @@ std::string explain(const exchange_plan& plan, const plan_question& question) {
     text = fmt::format("by hops of 1 to {} of {} PEs",
                        std::bit_floor(static_cast<unsigned>(question.n_pes - 1)), question.n_pes);
   } else {
-    text = fmt::format("words up to {}, slots up to {}", limit(plan.words_up_to),
+    text = fmt::format("{}words up to {}, slots up to {}", route_of(plan), limit(plan.words_up_to),
                        limit(plan.slots_up_to));
     if (!question.all_mapped)
       text += fmt::format(" ({} by the network)", limit(plan.network_slots_up_to));
@@ -90,8 +208,9 @@ std::string explain(const exchange_plan& plan, const plan_question& question) {
     if (plan.streaming_from != always)
       text += fmt::format(", round the caches from {}", limit(plan.streaming_from));
   }
-  return fmt::format("{}, {} channel{} of {} thread{}", text, plan.channels,
-                     plan.channels == 1 ? "" : "s", plan.threads, plan.threads == 1 ? "" : "s");
+  return fmt::format("{}, {} channel{} of {} thread{}{}", text, plan.channels,
+                     plan.channels == 1 ? "" : "s", plan.threads, plan.threads == 1 ? "" : "s",
+                     expectation(plan, question));
 }
 
 }  // namespace heddle

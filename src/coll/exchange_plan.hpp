@@ -12,12 +12,16 @@ namespace heddle {
 /// The choice for a collective that combines nothing (see exchange.hpp). What it says of pieces
 /// holds for pieces of any size, since PEs need not know each other's.
 struct exchange_plan {
+  /// direct: all of it between the PEs that have a piece and those that want it. ring, tree,
+  /// hierarchical: a broadcast by relay (relay.hpp), and an all_gather host by host.
+  algorithm algo = algorithm::direct;
   std::size_t words_up_to = 0;          ///< bytes of a piece
   std::size_t slots_up_to = 0;          ///< between PEs that memory joins
   std::size_t network_slots_up_to = 0;  ///< between the others
   bool pull = true;                     ///< who copies directly: the receiver
   bool is_large = false;  ///< of a large team: by hops (rounds.hpp), or large_transfers.hpp
   std::size_t streaming_from = ~std::size_t{0};  ///< bytes of a piece that goes round the caches
+  std::size_t chunk = std::size_t{256} << 10;  ///< bytes of a channel that a relay moves at a time
   int channels = 1;
   int threads = 1;
 };

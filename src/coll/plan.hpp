@@ -33,7 +33,8 @@ constexpr bool is_reduction(collective what) {
          what == collective::reduce;
 }
 
-/// `direct` is for collectives that combine nothing: see exchange_plan.hpp.
+/// `direct` is for collectives that combine nothing: see exchange_plan.hpp, which has of the others
+/// what is for them.
 /// `multicast` is two_shot, with an NVLink switch that combines where it can; on the host its twin.
 /// `hierarchical` is for teams of several domains (domains.hpp).
 enum class algorithm : int {
@@ -69,6 +70,7 @@ struct plan_question {
   int n_pes = 1;
   bool on_cuda = false;
   bool all_mapped = true;
+  int num_domains = 1;
   int domain_size = 1;         ///< PEs of each of several domains; 1: no hierarchy
   bool has_links = true;       ///< memory for rings and trees
   bool has_multicast = false;  ///< by an NVLink switch, as the user has asked for

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "coll/exchange_kernels.hpp"
+#include "coll/relay_tree.hpp"
 #include "coll/transfer_list.hpp"
 #include "host/element_bytes.hpp"
 #include "host/runtime.hpp"
@@ -117,6 +118,46 @@ exchange_calls::buffers exchange_calls::checked(const call& call, const void* in
   return {in, out};
 }
 
+namespace {
+
+template <class Args>
+void set_limits(Args& args, const exchange_plan& plan) {
+  args.words_up_to = plan.words_up_to;
+  args.slots_up_to = plan.slots_up_to;
+  args.network_slots_up_to = plan.network_slots_up_to;
+  args.streaming_from = plan.streaming_from;
+}
+
+}  // namespace
+
+void exchange_calls::run_relay(const call& call, const buffers& at, const exchange_plan& plan,
+                               heddle_stream_t stream) const {
+  const auto mine = relay_place_of(plan.algo, team_.domains(), team_.my_pe(), call.root);
+  relay_args args{.team = team_.ref(),
+                  .input = at.input,
+                  .output = at.output,
+                  .bytes = call.piece,
+                  .parent = mine.parent,
+                  .num_children = static_cast<int>(mine.children.size())};
+  std::copy(mine.children.begin(), mine.children.end(), args.children);
+  args.chunk = plan.chunk;
+  set_limits(args, plan);
+  team_.launch_collective({plan.channels, plan.threads}, relay_kernel(), &args, sizeof args,
+                          stream);
+}
+
+void exchange_calls::run_by_domains(const call& call, const buffers& at, const exchange_plan& plan,
+                                    heddle_stream_t stream) const {
+  domains_gather_args args{
+      .how = {.team = team_.ref(), .what = call.waits_in, .input = at.input, .output = at.output},
+      .places = places_by(team_.domains()),
+      .bytes = call.piece};
+  args.how.pull = plan.pull;
+  set_limits(args.how, plan);
+  team_.launch_collective({plan.channels, plan.threads}, domains_gather_kernel(), &args,
+                          sizeof args, stream);
+}
+
 template <class Pieces>
 void exchange_calls::run(const call& call, exchange_args<Pieces>& args, const void* input,
                          void* output, heddle_stream_t stream) {
@@ -132,14 +173,17 @@ void exchange_calls::run(const call& call, exchange_args<Pieces>& args, const vo
     return team_.launch_collective({plan.channels, plan.threads}, rounds_kernel(), &rounds,
                                    sizeof rounds, stream);
   }
+  if constexpr (std::is_same_v<Pieces, equal_pieces>) {
+    if (plan.algo != algorithm::direct && call.what == collective::broadcast)
+      return run_relay(call, {in, out}, plan, stream);
+    if (plan.algo == algorithm::hierarchical && call.what == collective::all_gather)
+      return run_by_domains(call, {in, out}, plan, stream);
+  }
   args.what = call.waits_in;
   args.input = in;
   args.output = out;
-  args.words_up_to = plan.words_up_to;
-  args.slots_up_to = plan.slots_up_to;
-  args.network_slots_up_to = plan.network_slots_up_to;
   args.pull = plan.pull;
-  args.streaming_from = plan.streaming_from;
+  set_limits(args, plan);
   team_.launch_collective({plan.channels, plan.threads}, exchange_kernel<Pieces>(), &args,
                           sizeof args, stream);
 }

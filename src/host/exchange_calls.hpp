@@ -76,6 +76,10 @@ class exchange_calls {
   template <class Pieces>
   void run(const call& call, exchange_args<Pieces>& args, const void* input, void* output,
            heddle_stream_t stream);
+  void run_relay(const call& call, const buffers& at, const exchange_plan& plan,
+                 heddle_stream_t stream) const;
+  void run_by_domains(const call& call, const buffers& at, const exchange_plan& plan,
+                      heddle_stream_t stream) const;
   const exchange_plan& plan_for(collective what, std::size_t piece);
 
   heddle_team& team_;

@@ -82,8 +82,6 @@ reduction_calls::reduction_calls(heddle_team& team, const team_topology& topolog
 plan_question reduction_calls::question(collective what, std::size_t bytes,
                                         heddle_type_t type) const {
   auto asked = team_.question(what, bytes);
-  const auto& domains = args_.topology.domains;
-  if (domains.count > 1) asked.domain_size = domains.size;
   if (team_.accumulates_f32() && is_floating_point(type) && bytes_of(type) < sizeof(float))
     asked.widening = static_cast<int>(sizeof(float) / bytes_of(type));
   return asked;

@@ -88,6 +88,8 @@ void heddle_runtime::preload_kernels() {
   for (const auto& kernel : heddle::all_reduce_kernels()) device().preload(kernel);
   device().preload(heddle::exchange_kernel<heddle::equal_pieces>());
   device().preload(heddle::exchange_kernel<heddle::listed_pieces>());
+  device().preload(heddle::relay_kernel());
+  device().preload(heddle::domains_gather_kernel());
   device().preload(heddle::rounds_kernel());
   device().preload(heddle::transfers_kernel());
   device().preload(heddle::large_transfers_kernel());

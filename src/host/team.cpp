@@ -79,7 +79,7 @@ heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& worl
 
 /// The members' domains, as all of them see them.
 heddle::team_domains domains_of(const heddle_runtime& runtime, const std::vector<int>& world_pes) {
-  if (!runtime.network()) return {};
+  if (!runtime.network()) return heddle::find_domains(std::vector<int>(world_pes.size()));
   std::map<std::string_view, int> hosts;
   std::vector<int> domain_of;
   for (const int pe : world_pes)
@@ -254,6 +254,12 @@ void heddle_team::require_pe(const char* function, int root) const {
                 function, root, n_pes(), name_);
 }
 
+/// Whose PEs memory joins.
+int heddle_team::num_domains() const {
+  if (runtime_.network() && !runtime_.network()->hosts_are_mapped()) return n_pes();
+  return static_cast<int>(domains_.begins.size());
+}
+
 heddle::plan_question heddle_team::question(heddle::collective what, std::size_t bytes) const {
   const auto& settings = runtime_.environment();
   heddle::plan_question asked{.what = what,
@@ -261,6 +267,8 @@ heddle::plan_question heddle_team::question(heddle::collective what, std::size_t
                               .n_pes = n_pes(),
                               .on_cuda = !runtime_.place().is_host(),
                               .all_mapped = !host_ref().has_remote(),
+                              .num_domains = num_domains(),
+                              .domain_size = domains_.is_hierarchy() ? domains_.size : 1,
                               .has_links = runtime_.has_links(),
                               .has_multicast = ref().multicast_bytes() > 0,
                               .whole_lines = runtime_.place().common().whole_lines,

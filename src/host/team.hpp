@@ -113,6 +113,7 @@ struct heddle_team : heddle::live_handle {
   void set_max_channels(int channels);
   void set_accumulate_f32(bool on);
   [[nodiscard]] const heddle::team_order& ring_order() const { return ring_order_; }
+  [[nodiscard]] const heddle::team_domains& domains() const { return domains_; }
   [[nodiscard]] bool accumulates_f32() const { return accumulates_f32_; }
   /// The collectives that combine.
   [[nodiscard]] heddle::reduction_calls& reductions() { return reductions_; }
@@ -122,6 +123,7 @@ struct heddle_team : heddle::live_handle {
 
  private:
   [[noreturn]] void throw_failure() const;
+  [[nodiscard]] int num_domains() const;
   void forget_plans();
   heddle_team* join_child(std::string name, const std::vector<int>& world_pes, int place,
                           std::uint64_t id) const;

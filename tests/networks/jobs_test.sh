@@ -16,10 +16,13 @@ operations=(put get signal atomic)
 collectives=(reduce_scatter:one_shot reduce_scatter:two_shot reduce_scatter:ring reduce:one_shot reduce:two_shot reduce:ring
   reduce:tree)
 for operation in broadcast all_gather all_to_all gather scatter sendrecv; do collectives+=("$operation:one_shot" "$operation:direct"); done
+# What goes host by host.
+by_hosts=(broadcast:ring broadcast:tree broadcast:hierarchical all_gather:hierarchical)
 some_algorithms=(one_shot two_shot ring tree)
 # libfabric takes seconds for each job, and heddle the same ways on it: what differs between networks is tested in transport.
 if [ "$3" = libfabric ]; then
   collectives=(reduce_scatter: reduce:ring all_gather: all_to_all:direct)
+  by_hosts=(broadcast:hierarchical all_gather:hierarchical)
   some_algorithms=(one_shot ring)
 fi
 
@@ -43,12 +46,16 @@ on_hosts() {
     [[ $each == *:one_shot || $each == *:two_shot ]] || check "$each on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} \
       job 2 2 "$bin/heddle-perf" "${each%:*}" -b 4096 -e 4096 -d all "${sizes[@]}" -r 1
   done
+  for each in "${by_hosts[@]}"; do
+    check "$each on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} \
+      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 8 -e 700000 -d all "${sizes[@]}" -f 290 -r 1
+  done
   [ "$HEDDLE_TRANSPORT" != tcp ] || on_many_hosts
   # Small floats go other ways then than the others of the same team.
   check "small floats rounded once, beside others, on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ACCUMULATE_F32=1 \
     job 2 2 "$bin/heddle-perf" all_reduce -b 8 -e 8 -n 1 -w 0 -d all
   # Rings and trees go host by host all the same.
-  for each in all_reduce:ring all_reduce:tree all_reduce:hierarchical reduce_scatter:ring reduce:ring reduce:tree; do
+  for each in all_reduce:ring all_reduce:tree all_reduce:hierarchical reduce_scatter:ring reduce:ring reduce:tree "${by_hosts[@]}"; do
     check "$each on 2 hosts whose PEs are dealt in turn" 0 "$right" HEDDLE_ALGO=${each#*:} \
       job_in_turn 2 2 "$bin/heddle-perf" "${each%:*}" -b 4096 -e 4096 -d all "${sizes[@]}" -r 1
   done

@@ -7,6 +7,7 @@
 
 #include <heddle/device/atomic.hpp>
 #include <heddle/device/backoff.hpp>
+#include <heddle/device/coll/all_gather_by_domains.hpp>
 #include <heddle/device/coll/all_reduce.hpp>
 #include <heddle/device/coll/all_reduce_one_shot.hpp>
 #include <heddle/device/coll/all_reduce_one_shot_ll128.hpp>
@@ -16,6 +17,7 @@
 #include <heddle/device/coll/exchange.hpp>
 #include <heddle/device/coll/hop.hpp>
 #include <heddle/device/coll/large_transfers.hpp>
+#include <heddle/device/coll/relay.hpp>
 #include <heddle/device/coll/rounds.hpp>
 #include <heddle/device/coll/scratch.hpp>
 #include <heddle/device/coll/transfer_loop.hpp>

@@ -6,7 +6,8 @@
 
 // clang-format off
 /// Exchange: every PE sends a piece of memory to some PEs and receives one from some. All
-/// collectives that combine nothing are exchanges:
+/// collectives that combine nothing are exchanges, or made of them where hosts are to be entered once
+/// (all_gather_by_domains.hpp; a broadcast may also go by relay.hpp):
 ///
 ///                    sends                          receives
 ///     broadcast      the root: all to everybody     everybody: all from the root

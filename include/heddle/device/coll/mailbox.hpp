@@ -67,6 +67,8 @@ struct mailbox {
   alignas(2 * cache_line) flow ll_flow;
   flow simple_flow;
   uint64_t meetings[num_roles];  ///< with the other PE, by the role of this one
+  uint64_t chunks_sent;          ///< to the other, of relays (relay.hpp)
+  uint64_t chunks_received;
   uint64_t
       borrowed[most_slots];  ///< sends to it, if it is remote, of which the source is still in use
 
@@ -75,6 +77,7 @@ struct mailbox {
   uint64_t simple_credit;
   meeting place[num_roles];      ///< by the role of the other
   mailbox_word left[num_roles];  ///< meetings that the other has left, by its role
+  mailbox_word chunks;           ///< of relays, that the other has brought or has
   alignas(2 * cache_line) ll_line ll[ll_words];
   slot_flag flags[most_slots];
   alignas(2 * cache_line) byte simple[simple_bytes];

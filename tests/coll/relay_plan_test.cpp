@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "coll/exchange_plan.hpp"
+#include "coll/relay_tree.hpp"
+
+using namespace heddle;
+
+TEST_CASE("the tree of a broadcast reaches every PE once, and enters each host once") {
+  for (const auto shape : {algorithm::ring, algorithm::tree, algorithm::hierarchical})
+    for (const auto& domain_of : std::vector<std::vector<int>>{
+             {0}, {0, 0, 0}, {0, 1, 2}, {0, 1, 0, 1}, {0, 0, 0, 1, 1, 2}, {2, 0, 1, 2, 2, 1, 0}}) {
+      const auto domains = find_domains(domain_of);
+      const auto n = static_cast<int>(domain_of.size());
+      for (int root = 0; root < n; ++root) {
+        CAPTURE(name_of(shape));
+        CAPTURE(root);
+        std::vector<int> sent(domain_of.size());
+        int crossings = 0;
+        for (int pe = 0; pe < n; ++pe) {
+          const auto mine = relay_place_of(shape, domains, pe, root);
+          CHECK((mine.parent < 0) == (pe == root));
+          for (const int child : mine.children) {
+            CHECK(relay_place_of(shape, domains, child, root).parent == pe);
+            ++sent[static_cast<std::size_t>(child)];
+            crossings += domain_of[static_cast<std::size_t>(child)] !=
+                         domain_of[static_cast<std::size_t>(pe)];
+          }
+          if (shape == algorithm::ring) CHECK(mine.children.size() <= 1);
+        }
+        for (int pe = 0; pe < n; ++pe) CHECK(sent[static_cast<std::size_t>(pe)] == (pe != root));
+        CHECK(crossings == static_cast<int>(domains.begins.size()) - 1);
+      }
+    }
+}
+
+TEST_CASE("a broadcast goes host by host where that is quickest, and an AllGather as well") {
+  const auto way = [](collective what, plan_question question) {
+    question.what = what;
+    return choose_exchange(what, question).algo;
+  };
+  const plan_question two_hosts{
+      .bytes = 8, .n_pes = 16, .all_mapped = false, .num_domains = 2, .domain_size = 8};
+  for (const std::size_t bytes : {std::size_t{8}, std::size_t{64} << 20}) {
+    auto question = two_hosts;
+    question.bytes = bytes;
+    CHECK(way(collective::broadcast, question) == algorithm::hierarchical);
+    CHECK(way(collective::all_gather, question) == algorithm::hierarchical);
+    CHECK(way(collective::all_to_all, question) == algorithm::direct);
+    question.forced_algorithm = algorithm::direct;
+    CHECK(way(collective::broadcast, question) == algorithm::direct);
+    question.forced_algorithm = algorithm::ring;
+    CHECK(way(collective::broadcast, question) == algorithm::ring);
+    CHECK(way(collective::broadcast, {.bytes = bytes, .n_pes = 8}) == algorithm::direct);
+  }
+  // The root's link would carry all: a chain carries it once.
+  CHECK(way(collective::broadcast,
+            {.bytes = 64u << 20, .n_pes = 16, .all_mapped = false, .num_domains = 16}) ==
+        algorithm::ring);
+  CHECK(way(collective::broadcast, {.bytes = 64u << 20, .n_pes = 8, .on_cuda = true}) ==
+        algorithm::ring);
+  CHECK(way(collective::broadcast, {.bytes = 8, .n_pes = 8, .on_cuda = true}) == algorithm::direct);
+  auto question = two_hosts;
+  question.what = collective::broadcast;
+  CHECK(explain(choose_exchange(question.what, question), question).find("runner-up") !=
+        std::string::npos);
+}
