@@ -48,7 +48,7 @@ on_hosts() {
   done
   for each in "${by_hosts[@]}"; do
     check "$each on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} \
-      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 8 -e 700000 -d all "${sizes[@]}" -f 290 -r 1
+      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 8 -e 700000 -d all -f 290 -n 1 -w 0 -r 1
   done
   [ "$HEDDLE_TRANSPORT" != tcp ] || on_many_hosts
   # Small floats go other ways then than the others of the same team.
