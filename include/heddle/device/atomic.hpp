@@ -70,6 +70,13 @@ inline constexpr memory_order ordered_by_fence = relaxed;
 inline constexpr memory_order ordered_by_fence = release;
 #endif
 
+/// Brings the line of what will be read soon, on the host.
+HEDDLE_FN inline void prefetch([[maybe_unused]] const void* address) {
+#if !HEDDLE_ON_CUDA
+  __builtin_prefetch(address);
+#endif
+}
+
 /// What a reader does with a mailbox line when it has read it: it writes a word of the line that
 /// nobody reads, and so has the line for itself in its cache. The sender's next write then fetches
 /// the line from one place, where it would otherwise have to take it from two that share it: half

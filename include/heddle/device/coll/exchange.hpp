@@ -176,10 +176,14 @@ class exchange_channel : mailbox_channel<B> {
       const size_t bytes = args_.sends.bytes;
       if (bytes > args_.slots_up_to || args_.receives.bytes != bytes || team_.has_network())
         return false;
-      const piece each =
-          this->part_of(bytes <= args_.words_up_to ? way::words : way::slots, 0, bytes);
-      if (each.steps() > 1) return false;
-      if (each.bytes > 0) exchange_one_step(each);
+      const bool words = bytes <= args_.words_up_to;
+      const piece each = this->part_of(words ? way::words : way::slots, 0, bytes);
+      if (each.bytes > each.capacity()) return false;
+      if (each.bytes == 0) return true;
+      if (words)
+        exchange_one_step<way::words>(each.offset, each.bytes);
+      else
+        exchange_one_step<way::slots>(each.offset, each.bytes);
       return true;
     }
     return false;
@@ -188,12 +192,14 @@ class exchange_channel : mailbox_channel<B> {
   HEDDLE_FN bool is_received_from(int pe) const {
     return args_.from == everybody || args_.from == pe;
   }
-  HEDDLE_APART HEDDLE_FN void exchange_one_step(const piece& each) const {
+  template <way By>
+  HEDDLE_APART HEDDLE_FN void exchange_one_step(size_t offset, size_t bytes) const {
+    const piece each{By, offset, bytes};
     const int n_pes = team_.n_pes();
     const int me = team_.my_pe();
-    const bool words = each.by == way::words;
-    const byte* input = args_.input + each.offset;
-    byte* output = args_.output + each.offset;
+    constexpr bool words = By == way::words;
+    const byte* input = args_.input + offset;
+    byte* output = args_.output + offset;
     bool going = true;
     for (int i = 1; i < n_pes; ++i) {
       const int pe = after(i);
@@ -226,13 +232,13 @@ class exchange_channel : mailbox_channel<B> {
         copy(block_, target, this->slot_data(pe, 0), each.bytes);
     }
     going = block_.all(going);
-    const piece nothing{way::none, 0, 0};
     for (int i = 1 + block_.rank(); going && i < n_pes; i += block_.size()) {
       const int pe = after(i);
       const bool sends = is_sent_to(pe);
       const bool receives = is_received_from(pe);
       if (receives) this->give_back(pe, each, 0, sends);
-      this->count_steps_with(pe, sends ? each : nothing, receives ? each : nothing, false);
+      this->count_one_step_with(pe, each, sends, receives);
+      if (receives && !words) this->expect_slot(pe);
     }
   }
 

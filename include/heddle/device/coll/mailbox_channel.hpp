@@ -20,7 +20,10 @@ struct piece {
     return by == way::words ? mailbox::ll_step : mailbox::simple_capacity;
   }
   HEDDLE_FN size_t steps() const {
-    return by == way::words || by == way::slots ? (bytes + capacity() - 1) / capacity() : 0;
+    // Divisors that the compiler knows.
+    if (by == way::words) return (bytes + mailbox::ll_step - 1) / mailbox::ll_step;
+    if (by == way::slots) return (bytes + mailbox::simple_capacity - 1) / mailbox::simple_capacity;
+    return 0;
   }
   HEDDLE_FN size_t bytes_in(size_t step) const {
     const size_t done = step * capacity();
@@ -43,6 +46,7 @@ class mailbox_channel {
       : block_(block),
         team_(team),
         scratch_(team, block.block_rank(), block.num_blocks()),
+        boxes_(&scratch_.mailbox_of(0)),
         what_(what) {}
 
  protected:
@@ -52,7 +56,7 @@ class mailbox_channel {
     return pe < team_.n_pes() ? pe : pe - team_.n_pes();
   }
   /// What `pe` sends here, and the memory at `pe` of what this PE sends there.
-  HEDDLE_FN mailbox& from(int pe) const { return scratch_.mailbox_of(pe); }
+  HEDDLE_FN mailbox& from(int pe) const { return boxes_[pe]; }
   HEDDLE_FN mailbox* at(int pe) const { return team_.ptr(&from(team_.my_pe()), pe); }
   /// This channel's part of a piece of `bytes`, which begins at `offset`.
   HEDDLE_FN piece part_of(way by, size_t offset, size_t bytes) const {
@@ -68,7 +72,7 @@ class mailbox_channel {
 
   /// Waits until there is room for `step`. `answered`: `pe` has sent something in the step before.
   /// False if the team was aborted.
-  HEDDLE_FN bool has_room(int pe, const piece& out, size_t step, bool answered) const {
+  HEDDLE_HOT HEDDLE_FN bool has_room(int pe, const piece& out, size_t step, bool answered) const {
     if (answered || has_known_room(pe, out, step)) return true;
     const awaited credit = credit_for(pe, out, step);
     return team_.wait_by_thread(credit.word, cmp::ge, credit.value, what_, pe) == wait_status::ok;
@@ -89,7 +93,7 @@ class mailbox_channel {
     return {&credit_of(from(pe), out.by), flow.sent + out.units_up_to(step) - room_of(out.by)};
   }
   /// To a mapped PE.
-  HEDDLE_FN void write(int pe, const piece& out, size_t step, const byte* source) const {
+  HEDDLE_HOT HEDDLE_FN void write(int pe, const piece& out, size_t step, const byte* source) const {
     const mailbox::flow& flow = flow_of(from(pe), out.by);
     if (out.by == way::words)
       write_words(at(pe)->ll, flow.sent + word_of(step), source, out.bytes_in(step));
@@ -97,7 +101,8 @@ class mailbox_channel {
       copy(block_, at(pe)->slot(slot_of(flow.sent + step)), source, out.bytes_in(step));
   }
   /// Tells that a slot is full, and brings it there if it is remote.
-  HEDDLE_FN void fill_slot(int pe, const piece& out, size_t step, const byte* source) const {
+  HEDDLE_HOT HEDDLE_FN void fill_slot(int pe, const piece& out, size_t step,
+                                      const byte* source) const {
     const uint64_t number = from(pe).simple_flow.sent + step;
     if (!team_.is_remote(pe))
       return store(&at(pe)->flags[slot_of(number)].filled, number + 1, release);
@@ -113,12 +118,18 @@ class mailbox_channel {
     const uint64_t number = from(pe).simple_flow.received + step;
     return {&from(pe).flags[slot_of(number)].filled, number + 1};
   }
-  HEDDLE_FN bool slot_is_filled(int pe, size_t step) const {
+  HEDDLE_HOT HEDDLE_FN bool slot_is_filled(int pe, size_t step) const {
     const awaited slot = slot_for(pe, step);
     return team_.wait_by_thread(slot.word, cmp::ge, slot.value, what_, pe) == wait_status::ok;
   }
   HEDDLE_FN const byte* slot_data(int pe, size_t step) const {
     return from(pe).slot(slot_of(from(pe).simple_flow.received + step));
+  }
+  /// What `pe` sends next comes while this PE does other things.
+  HEDDLE_HOT HEDDLE_FN void expect_slot(int pe) const {
+    const size_t slot = slot_of(from(pe).simple_flow.received);
+    prefetch(&from(pe).flags[slot]);
+    prefetch(from(pe).slot(slot));
   }
   /// Whether the words of a step come: the first is here.
   HEDDLE_FN bool has_first_word(int pe, size_t step) const {
@@ -133,7 +144,7 @@ class mailbox_channel {
             uint64_t{flag_of(number)} << 32};
   }
   /// Brings the words of a step to memory, by all threads. False if the team was aborted.
-  HEDDLE_FN bool read_words(int pe, size_t step, byte* target, size_t bytes) const {
+  HEDDLE_HOT HEDDLE_FN bool read_words(int pe, size_t step, byte* target, size_t bytes) const {
     for (auto w = static_cast<size_t>(block_.rank()); w * 8 < bytes;
          w += static_cast<size_t>(block_.size())) {
       uint64_t data = 0;
@@ -156,7 +167,7 @@ class mailbox_channel {
     return team_.wait_by_thread(look, line, cmp::eq, flag, what_, pe) == wait_status::ok;
   }
   /// When every thread has read it. `answers`: this PE has sent `pe` something in this step.
-  HEDDLE_FN void give_back(int pe, const piece& in, size_t step, bool answers) const {
+  HEDDLE_HOT HEDDLE_FN void give_back(int pe, const piece& in, size_t step, bool answers) const {
     auto& flow = flow_of(from(pe), in.by);
     if (in.by == way::slots) {
       const size_t slot = slot_of(flow.received + step);
@@ -229,8 +240,19 @@ class mailbox_channel {
     if (out_steps > 0) count_units(pe, out, true);
     if (in_steps > 0) count_units(pe, in, false);
   }
+  /// The same of a piece of one step, `sends` and `receives` whether it goes in that direction.
+  HEDDLE_HOT HEDDLE_FN void count_one_step_with(int pe, const piece& each, bool sends,
+                                                bool receives) const {
+    mailbox& box = from(pe);
+    if (receives) {
+      box.ll_flow.emptied = box.ll_flow.sent;
+      box.simple_flow.emptied = box.simple_flow.sent;
+    }
+    if (sends) count_units(pe, each, true);
+    if (receives) count_units(pe, each, false);
+  }
   /// All of a piece in one direction, by one thread.
-  HEDDLE_FN void count_units(int pe, const piece& all, bool is_sent) const {
+  HEDDLE_HOT HEDDLE_FN void count_units(int pe, const piece& all, bool is_sent) const {
     auto& flow = flow_of(from(pe), all.by);
     if (!is_sent) {
       flow.received += all.units();
@@ -258,6 +280,7 @@ class mailbox_channel {
   B block_;
   const team_ref& team_;
   channel_scratch scratch_;
+  mailbox* boxes_;
   operation what_;
 
  private:

@@ -27,6 +27,7 @@ struct share {
   template <group G>
   HEDDLE_FN static share of(G group, size_t n, size_t granule) {
     const auto threads = static_cast<size_t>(group.size());
+    if (threads == 1) return {0, n};
     const size_t granules = (n + granule - 1) / granule;
     const size_t each = (granules + threads - 1) / threads * granule;
     const size_t begin = each * static_cast<size_t>(group.rank());
