@@ -15,6 +15,7 @@ struct team_domains {
   int size = 1;                      ///< PEs of each
   std::vector<std::int32_t> pes;     ///< domain by domain, each in the order of the team
   std::vector<std::int32_t> begins;  ///< of each domain, its first place in `pes`
+  bool are_mapped = true;            ///< false: there is one whose PEs memory does not join
 
   [[nodiscard]] bool is_hierarchy() const { return count > 1 && size > 1; }
 };

@@ -13,7 +13,7 @@ namespace {
 using pe_list = std::vector<int>;
 
 /// The domains in the order in which they are entered; of each, who enters it first.
-std::vector<pe_list> entered_from(const team_domains& domains, int root) {
+std::vector<pe_list> entered_from(const team_domains& domains, int root, bool one_by_one) {
   std::vector<pe_list> all;
   for (std::size_t i = 0; i < domains.begins.size(); ++i) {
     const auto begin = domains.pes.begin() + domains.begins[i];
@@ -21,9 +21,9 @@ std::vector<pe_list> entered_from(const team_domains& domains, int root) {
                                                    : domains.pes.end();
     all.emplace_back(begin, end);
   }
-  if (all.size() == 1) {
+  if (all.size() == 1 || one_by_one) {
     std::vector<pe_list> alone;
-    for (const int pe : all.front()) alone.push_back({pe});
+    for (const int pe : domains.pes) alone.push_back({pe});
     all = std::move(alone);
   }
   std::ptrdiff_t place = 0;
@@ -42,7 +42,7 @@ std::vector<pe_list> entered_from(const team_domains& domains, int root) {
 }  // namespace
 
 relay_place relay_place_of(algorithm shape, const team_domains& domains, int pe, int root) {
-  const auto entered = entered_from(domains, root);
+  const auto entered = entered_from(domains, root, shape != algorithm::ring && !domains.are_mapped);
   if (shape == algorithm::ring) {
     pe_list chain;
     for (const auto& domain : entered) chain.insert(chain.end(), domain.begin(), domain.end());

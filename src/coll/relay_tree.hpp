@@ -23,6 +23,8 @@ struct relay_place {
 ///     tree           a binary tree of domains; who enters one sends to all others of it
 ///     hierarchical   the root sends to who enters, and these to all others of theirs
 ///
+/// Where memory does not join the PEs of each domain, these two count each PE as one.
+///
 /// A pure function, for teams of at most channel_scratch::max_direct_pes.
 relay_place relay_place_of(algorithm shape, const team_domains& domains, int pe, int root);
 

@@ -30,21 +30,6 @@ std::uint64_t job_number(const bootstrap& bootstrap) {
   return number;
 }
 
-/// What a PE maps, as bits.
-constexpr std::uint8_t maps_all = 1;
-constexpr std::uint8_t maps_its_host = 2;
-
-std::uint8_t reach_of(const symmetric_heap& heap, const bootstrap& bootstrap) {
-  std::uint8_t reach = maps_all | maps_its_host;
-  for (int pe = 0; pe < bootstrap.size(); ++pe) {
-    if (heap.slot_of(pe) >= 0) continue;
-    reach &= static_cast<std::uint8_t>(~maps_all);
-    if (bootstrap.host_of(pe) == bootstrap.host_of(bootstrap.rank()))
-      reach &= static_cast<std::uint8_t>(~maps_its_host);
-  }
-  return reach;
-}
-
 std::string own_host_name() {
   std::array<char, 256> name{};
   ::gethostname(name.data(), name.size() - 1);
@@ -89,12 +74,11 @@ class pe_network::device_port final : public device_memory {
 std::unique_ptr<pe_network> pe_network::join(const parts& parts, failure_callback on_failure,
                                              deadline until, std::string& reason) {
   auto& bootstrap = parts.bootstrap;
-  std::uint8_t mine = reach_of(parts.heap, bootstrap);
-  if (parts.host_heap) mine &= reach_of(*parts.host_heap, bootstrap);
-  std::uint8_t common = mine;
-  for (const auto& theirs : bootstrap.all_gather(std::as_bytes(std::span(&mine, 1)), until))
-    common &= std::to_integer<std::uint8_t>(theirs.at(0));
-  if (common & maps_all) return nullptr;
+  const auto mine = mapped_pes::find(bootstrap.size(), [&](int pe) {
+    return parts.heap.slot_of(pe) >= 0 && (!parts.host_heap || parts.host_heap->slot_of(pe) >= 0);
+  });
+  mapped_pes mapped(bootstrap.all_gather(std::as_bytes(std::span(mine)), until));
+  if (mapped.is_all()) return nullptr;
   auto choice = choose_network(parts.settings, bootstrap, parts.device, until);
   if (!choice.network && !choice.wish.empty())
     throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
@@ -120,7 +104,7 @@ std::unique_ptr<pe_network> pe_network::join(const parts& parts, failure_callbac
   std::unique_ptr<pe_network> joined(
       new pe_network(parts, std::move(choice.network), std::move(on_failure)));
   joined->host_names_ = std::move(host_names);
-  joined->hosts_are_mapped_ = (common & maps_its_host) != 0;
+  joined->mapped_ = std::move(mapped);
   bootstrap.barrier(until);  // nobody is sent anything before its memory is known here
   return joined;
 }

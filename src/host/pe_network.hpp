@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bootstrap/bootstrap.hpp"
+#include "host/mapped_pes.hpp"
 #include "host/pe_device.hpp"
 #include "host/proxy/proxy.hpp"
 #include "support/environment.hpp"
@@ -81,8 +82,8 @@ class pe_network {
   [[nodiscard]] bool reaches_gpu() { return proxy_->reaches_gpu(); }
   /// Those that the proxy's thread runs on, nearest to its card: "0-15"; empty: any.
   [[nodiscard]] const std::string& processors() const { return processors_; }
-  /// Whether the PEs of each host of the job map each other.
-  [[nodiscard]] bool hosts_are_mapped() const { return hosts_are_mapped_; }
+  /// Which PEs each PE of the job maps, as all of them know.
+  [[nodiscard]] const mapped_pes& mapped() const { return mapped_; }
 
  private:
   class device_port;
@@ -94,7 +95,7 @@ class pe_network {
   std::unique_ptr<proxy> proxy_;
   std::string processors_;
   std::vector<std::string> host_names_;
-  bool hosts_are_mapped_ = false;
+  mapped_pes mapped_;
   std::shared_ptr<void> device_ref_;  ///< where kernels cannot read the host's memory quickly
 };
 

@@ -158,7 +158,8 @@ heddle_runtime::~heddle_runtime() {
 }
 
 void heddle_runtime::barrier() {
-  if (world_->host_ref().has_remote()) return bootstrap_->barrier(wait_deadline());
+  // All PEs find the same here, where one may map all and another not.
+  if (network_ || !why_no_network_.empty()) return bootstrap_->barrier(wait_deadline());
   if (world_->host_ref().barrier(heddle::thread_group{}, heddle::team_memory::host_barrier) !=
       heddle::wait_status::ok)
     world_->check();

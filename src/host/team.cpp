@@ -77,9 +77,11 @@ heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& worl
            static_cast<std::uint32_t>((std::uint64_t{1} << runtime.environment().epoch_bits) - 1)});
 }
 
-/// The members' domains, as all of them see them.
+/// The members' domains, as all of them see them: one, if memory joins all.
 heddle::team_domains domains_of(const heddle_runtime& runtime, const std::vector<int>& world_pes) {
-  if (!runtime.network()) return heddle::find_domains(std::vector<int>(world_pes.size()));
+  const auto* network = runtime.network();
+  if (!network || network->mapped().map_each_other(world_pes))
+    return heddle::find_domains(std::vector<int>(world_pes.size()));
   std::map<std::string_view, int> hosts;
   std::vector<int> domain_of;
   for (const int pe : world_pes)
@@ -87,7 +89,13 @@ heddle::team_domains domains_of(const heddle_runtime& runtime, const std::vector
         hosts.emplace(runtime.bootstrap().host_of(pe), static_cast<int>(hosts.size()))
             .first->second);
   auto found = heddle::find_domains(domain_of);
-  if (!runtime.network()->hosts_are_mapped()) found.count = found.size = 1;
+  std::vector<std::vector<int>> members(hosts.size());
+  for (std::size_t pe = 0; pe < world_pes.size(); ++pe)
+    members[static_cast<std::size_t>(domain_of[pe])].push_back(world_pes[pe]);
+  found.are_mapped = std::all_of(members.begin(), members.end(), [&](const auto& pes) {
+    return network->mapped().map_each_other(pes);
+  });
+  if (!found.are_mapped) found.count = found.size = 1;
   return found;
 }
 
@@ -254,32 +262,27 @@ void heddle_team::require_pe(const char* function, int root) const {
                 function, root, n_pes(), name_);
 }
 
-/// Whose PEs memory joins.
-int heddle_team::num_domains() const {
-  if (runtime_.network() && !runtime_.network()->hosts_are_mapped()) return n_pes();
-  return static_cast<int>(domains_.begins.size());
-}
-
 heddle::plan_question heddle_team::question(heddle::collective what, std::size_t bytes) const {
   const auto& settings = runtime_.environment();
-  heddle::plan_question asked{.what = what,
-                              .bytes = bytes,
-                              .n_pes = n_pes(),
-                              .on_cuda = !runtime_.place().is_host(),
-                              .all_mapped = !host_ref().has_remote(),
-                              .num_domains = num_domains(),
-                              .domain_size = domains_.is_hierarchy() ? domains_.size : 1,
-                              .has_links = runtime_.has_links(),
-                              .has_multicast = ref().multicast_bytes() > 0,
-                              .whole_lines = runtime_.place().common().whole_lines,
-                              .max_blocks = runtime_.place().common().blocks,
-                              .max_channels = max_channels_,
-                              .tuned = &runtime_.tuning(),
-                              .cache_bytes = runtime_.cache_bytes(),
-                              .forced_algorithm = heddle::parse_algorithm(settings.algo),
-                              .forced_protocol = heddle::parse_protocol(settings.proto),
-                              .forced_channels = settings.channels,
-                              .forced_threads = settings.block_threads};
+  heddle::plan_question asked{
+      .what = what,
+      .bytes = bytes,
+      .n_pes = n_pes(),
+      .on_cuda = !runtime_.place().is_host(),
+      .all_mapped = domains_.are_mapped && domains_.begins.size() == 1,
+      .num_domains = domains_.are_mapped ? static_cast<int>(domains_.begins.size()) : n_pes(),
+      .domain_size = domains_.is_hierarchy() ? domains_.size : 1,
+      .has_links = runtime_.has_links(),
+      .has_multicast = ref().multicast_bytes() > 0,
+      .whole_lines = runtime_.place().common().whole_lines,
+      .max_blocks = runtime_.place().common().blocks,
+      .max_channels = max_channels_,
+      .tuned = &runtime_.tuning(),
+      .cache_bytes = runtime_.cache_bytes(),
+      .forced_algorithm = heddle::parse_algorithm(settings.algo),
+      .forced_protocol = heddle::parse_protocol(settings.proto),
+      .forced_channels = settings.channels,
+      .forced_threads = settings.block_threads};
   if (chooser_) {
     heddle_choice_t choice{HEDDLE_ALGORITHM_AUTO, HEDDLE_PROTOCOL_AUTO, 0, 0};
     chooser_(choosers_user_, static_cast<heddle_collective_t>(what), bytes, n_pes(), &choice);

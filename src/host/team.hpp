@@ -123,7 +123,6 @@ struct heddle_team : heddle::live_handle {
 
  private:
   [[noreturn]] void throw_failure() const;
-  [[nodiscard]] int num_domains() const;
   void forget_plans();
   heddle_team* join_child(std::string name, const std::vector<int>& world_pes, int place,
                           std::uint64_t id) const;

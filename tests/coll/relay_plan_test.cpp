@@ -37,6 +37,16 @@ TEST_CASE("the tree of a broadcast reaches every PE once, and enters each host o
     }
 }
 
+TEST_CASE("where memory does not join the PEs of a host, a tree takes each for itself") {
+  auto domains = find_domains(std::vector{0, 0, 0, 0, 1, 1, 1, 1});
+  domains.are_mapped = false;
+  for (int pe = 0; pe < 8; ++pe) {
+    CHECK(relay_place_of(algorithm::tree, domains, pe, 3).children.size() <= 2);
+    CHECK(relay_place_of(algorithm::hierarchical, domains, pe, 3).children.size() ==
+          (pe == 3 ? 7u : 0u));
+  }
+}
+
 TEST_CASE("a broadcast goes host by host where that is quickest, and an AllGather as well") {
   const auto way = [](collective what, plan_question question) {
     question.what = what;
