@@ -3,11 +3,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <heddle/device/coll/all_gather_by_domains.hpp>
 #include <heddle/device/coll/relay.hpp>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "coll/relay_tree.hpp"
@@ -229,6 +231,27 @@ TEST_CASE("broadcasts and AllGathers of many shapes follow each other") {
         broadcast(team, domains, pe, call, how);
     }
   }));
+}
+
+TEST_CASE("what has not come is not handed on") {
+  for (const auto& by : {all_ways[0], all_ways[1]}) {
+    CAPTURE(by.name);
+    const local_team team(4, {.threads = block_threads(), .timeout = 0.3});
+    const auto domains = domains_of(4, 2, false);
+    const auto gather = [&](int pe) {
+      CHECK_THROWS(
+          all_gather(team, domains, pe, 1, {algorithm::hierarchical, by, memory::own, 0, 100}));
+    };
+    // PE 2 is lost, which 0 finds out first.
+    store(&team.ref(0).control(0)->abort_word, abort_code{abort_reason::peer_lost, 2, 0}.to_word(),
+          release);
+    team.run([&](int pe) {
+      if (pe == 0) std::this_thread::sleep_for(std::chrono::milliseconds(100));  // 1 waits for it
+      if (pe != 2) gather(pe);
+      // It was not handed what 0 had in the place of 2's.
+      if (pe == 1) CHECK(team.ref(1).aborted());
+    });
+  }
 }
 
 TEST_CASE("PEs whose broadcasts are of other sizes are told, where the bytes go directly") {

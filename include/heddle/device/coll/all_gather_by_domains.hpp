@@ -57,7 +57,8 @@ HEDDLE_FN void all_gather_by_domains(B block, const domains_gather_args& args) {
   stage.to = stage.from = exchange_args<pieces_by_domain>::everybody;
   stage.sends = {&args.places, args.bytes, 0, me};
   stage.receives = {&args.places, args.bytes, args.bytes, me};
-  exchange(block, stage);
+  // What has not come is not handed on: who gets it would take it for the piece.
+  if (!exchange(block, stage)) return;
 
   const int rail = args.places.in_domain[me];
   for (int domain = 0; domain < args.places.count; ++domain) {
@@ -65,7 +66,7 @@ HEDDLE_FN void all_gather_by_domains(B block, const domains_gather_args& args) {
     stage.input = args.how.output + static_cast<size_t>(pe) * args.bytes;
     stage.sends.of = stage.receives.of = domain;
     block.sync();  // what has come is there for all threads
-    exchange(block, stage);
+    if (!exchange(block, stage)) return;
   }
 }
 

@@ -81,11 +81,13 @@ class exchange_channel : mailbox_channel<B> {
   HEDDLE_FN exchange_channel(B block, const exchange_args<Pieces>& args)
       : base(block, args.team, args.what), args_(args) {}
 
-  HEDDLE_FN void run() {
+  /// False, on all threads alike, if not all has come.
+  HEDDLE_FN bool run() {
     block_.sync();  // the call before has counted
-    if (run_one_step()) return;
+    bool going = true;
+    if (run_one_step(going)) return going;
     const bool any_meets = tell_places();
-    bool going = !any_meets || learn_places();
+    going = !any_meets || learn_places();
     const size_t steps = going ? most_steps() : 0;
     if (steps == 0) copy_own();
     for (size_t step = 0; going && step < steps; ++step) going = move_slots(step);
@@ -95,6 +97,7 @@ class exchange_channel : mailbox_channel<B> {
       this->count_steps_with(after(i), sent(after(i)), received(after(i)), this->meets(after(i)));
     if (going && any_meets) going = move_directly();
     this->settle_all();
+    return going;
   }
 
  private:
@@ -171,7 +174,7 @@ class exchange_channel : mailbox_channel<B> {
   // ---- few bytes, most calls: the same way to all, in one step ----
 
   /// False if this is not such a call.
-  HEDDLE_FN bool run_one_step() const {
+  HEDDLE_FN bool run_one_step(bool& going) const {
     if constexpr (standard::is_same_v<Pieces, equal_pieces>) {
       const size_t bytes = args_.sends.bytes;
       if (bytes > args_.slots_up_to || args_.receives.bytes != bytes || team_.has_network())
@@ -181,9 +184,9 @@ class exchange_channel : mailbox_channel<B> {
       if (each.bytes > each.capacity()) return false;
       if (each.bytes == 0) return true;
       if (words)
-        exchange_one_step<way::words>(each.offset, each.bytes);
+        going = exchange_one_step<way::words>(each.offset, each.bytes);
       else
-        exchange_one_step<way::slots>(each.offset, each.bytes);
+        going = exchange_one_step<way::slots>(each.offset, each.bytes);
       return true;
     }
     return false;
@@ -193,7 +196,7 @@ class exchange_channel : mailbox_channel<B> {
     return args_.from == everybody || args_.from == pe;
   }
   template <way By>
-  HEDDLE_APART HEDDLE_FN void exchange_one_step(size_t offset, size_t bytes) const {
+  HEDDLE_APART HEDDLE_FN bool exchange_one_step(size_t offset, size_t bytes) const {
     const piece each{By, offset, bytes};
     const int n_pes = team_.n_pes();
     const int me = team_.my_pe();
@@ -240,6 +243,7 @@ class exchange_channel : mailbox_channel<B> {
       this->count_one_step_with(pe, each, sends, receives);
       if (receives && !words) this->expect_slot(pe);
     }
+    return going;
   }
 
   // ---- words and slots ----
@@ -378,10 +382,11 @@ class exchange_channel : mailbox_channel<B> {
 }  // namespace detail
 
 /// Runs an exchange. Called by all threads of every block of a grid, on every PE of the team; at
-/// most channel_scratch::max_slot_channels blocks.
+/// most channel_scratch::max_slot_channels blocks. False, on all threads of a block alike, if the
+/// team was aborted before all of the block's part had come.
 template <class Pieces, block_group B>
-HEDDLE_FN void exchange(B block, const exchange_args<Pieces>& args) {
-  detail::exchange_channel<Pieces, B>(block, args).run();
+HEDDLE_FN bool exchange(B block, const exchange_args<Pieces>& args) {
+  return detail::exchange_channel<Pieces, B>(block, args).run();
 }
 
 }  // namespace heddle

@@ -100,6 +100,7 @@ class relay_channel : mailbox_channel<B> {
     if (!block_.all(going)) return false;
     if (!is_root()) by_parent_ = way_of(args_.parent, mailbox::receiver);
     for (int i = 0; i < args_.num_children; ++i) by_[i] = way_of(child(i), mailbox::sender);
+    block_.sync();  // who has all may call again, and say so where this call's ways are read
     return true;
   }
   HEDDLE_FN bool learn(int pe, mailbox::role role) const {
@@ -205,10 +206,7 @@ class relay_channel : mailbox_channel<B> {
   HEDDLE_FN bool send(int i, size_t step) {
     const int pe = child(i);
     const piece out = along(by_[i]);
-    if (!is_stepwise(by_[i])) {
-      send_chunk(pe, out, step);
-      return true;
-    }
+    if (!is_stepwise(by_[i])) return send_chunk(pe, out, step);
     bool going = true;
     if (block_.rank() == 0) going = this->has_room(pe, out, step, false);
     if (!block_.all(going)) return false;
@@ -219,7 +217,10 @@ class relay_channel : mailbox_channel<B> {
     if (block_.rank() == 0) this->fill_slot(pe, out, step, source);
     return true;
   }
-  HEDDLE_FN void send_chunk(int pe, const piece& out, size_t step) {
+  /// Waits for nobody, and so looks itself whether to go on: who has left with an error has the
+  /// memory for other things.
+  HEDDLE_FN bool send_chunk(int pe, const piece& out, size_t step) {
+    if (!block_.all(block_.rank() != 0 || !team_.aborted())) return false;
     const size_t at = out.offset + step * args_.chunk;
     const size_t n = end_of(out.by, step) - step * args_.chunk;
     const uint64_t number = from(pe).chunks_sent + step + 1;
@@ -229,11 +230,12 @@ class relay_channel : mailbox_channel<B> {
       if (block_.rank() == 0)
         this->lend(pe, static_cast<int>(number % mailbox::slots), target, source_ + at, n, count,
                    number);
-      return;
+      return true;
     }
     if (out.by == way::by_sender) copy(block_, team_.ptr(target, pe), source_ + at, n, how());
     block_.sync();
     if (block_.rank() == 0) store(team_.ptr(count, pe), number, release);
+    return true;
   }
 
   // ---- after: who copies from this PE has done so ----
