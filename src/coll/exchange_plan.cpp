@@ -67,21 +67,31 @@ double expected_ns(const exchange_plan& plan, const plan_question& question, alg
     return to == 0 ? 0 : network.hop_ns * std::max(1.0, to / 2.0) + to * network.ns_per_kib * kib;
   };
   // Processors read one memory together, where a GPU has its own to send from.
+  const auto memory_rate = [&](int to) {
+    return std::min(to, question.on_cuda ? to : 1) * memory.ns_per_kib;
+  };
   const auto by_memory = [&](int to, double some_kib) {
-    return to == 0 ? 0 : memory.hop_ns + (question.on_cuda ? to : 1) * memory.ns_per_kib * some_kib;
+    return to == 0 ? 0 : memory.hop_ns + memory_rate(to) * some_kib;
+  };
+  // What a leader sends by memory goes on while more comes: the first of it, and what takes longer.
+  const auto relayed_by_memory = [&](double network_rate) {
+    const int to = in_domain - 1;
+    return by_memory(to, first_kib) +
+           std::max(0.0, memory_rate(to) - network_rate) * (kib - first_kib);
   };
   const bool gathers = question.what == collective::all_gather;
   switch (algo) {
     case algorithm::hierarchical:
-      return by_network(domains - 1) + (gathers ? domains * by_memory(in_domain - 1, kib)
-                                                : by_memory(in_domain - 1, first_kib));
+      return by_network(domains - 1) +
+             (gathers ? domains * by_memory(in_domain - 1, kib)
+                      : relayed_by_memory((domains - 1) * network.ns_per_kib));
     case algorithm::tree: {
       const bool mapped = domains == 1;
       const auto& edge = mapped ? memory : network;
       const auto levels = std::bit_width(static_cast<unsigned>(mapped ? n : domains)) - 1;
       return levels * (edge.hop_ns + 2 * edge.ns_per_kib * first_kib) +
              2 * edge.ns_per_kib * (kib - first_kib) +
-             (mapped ? 0 : by_memory(in_domain - 1, first_kib));
+             (mapped ? 0 : relayed_by_memory(2 * edge.ns_per_kib));
     }
     case algorithm::ring: {
       const auto& edge = domains == 1 ? memory : network;

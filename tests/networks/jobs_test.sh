@@ -48,8 +48,10 @@ on_hosts() {
   done
   for each in "${by_hosts[@]}"; do
     check "$each on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} \
-      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 8 -e 700000 -d all -f 290 -n 1 -w 0 -r 1
+      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 8 -e 700000 -f 290 -n 1 -w 0 -r 1
   done
+  check "broadcasts by blocks of several threads" 0 "$right" HEDDLE_ALGO=ring HEDDLE_BLOCK_THREADS=4 \
+    job 2 1 "$bin/heddle-perf" broadcast -b 2000 -e 700000 -f 350 -n 20 -r 1
   [ "$HEDDLE_TRANSPORT" != tcp ] || on_many_hosts
   # Small floats go other ways then than the others of the same team.
   check "small floats rounded once, beside others, on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ACCUMULATE_F32=1 \
