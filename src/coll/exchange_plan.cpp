@@ -113,13 +113,13 @@ std::vector<candidate> ways_of(const exchange_plan& plan, const plan_question& q
   };
   add(algorithm::direct);
   if (question.n_pes > 2 || question.forced_algorithm) {
-    if (question.what == collective::broadcast) {
-      if (question.num_domains > 1 && question.num_domains < question.n_pes)
-        add(algorithm::hierarchical);
+    const bool broadcasts = question.what == collective::broadcast;
+    if ((broadcasts || question.what == collective::all_gather) && question.num_domains > 1 &&
+        question.num_domains < question.n_pes)
+      add(algorithm::hierarchical);
+    if (broadcasts) {
       add(algorithm::ring);
       add(algorithm::tree);
-    } else if (question.what == collective::all_gather && question.domain_size > 1) {
-      add(algorithm::hierarchical);
     }
   }
   std::stable_sort(all.begin(), all.end(),

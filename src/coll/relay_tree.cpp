@@ -69,13 +69,19 @@ relay_place relay_place_of(algorithm shape, const team_domains& domains, int pe,
 }
 
 domain_places places_by(const team_domains& domains) {
-  domain_places places{.count = domains.count, .size = domains.size};
-  for (std::size_t i = 0; i < domains.pes.size(); ++i) {
-    const auto pe = domains.pes[i];
-    const auto place = static_cast<int>(i);
-    places.pes[i] = static_cast<std::int8_t>(pe);
-    places.domain[pe] = static_cast<std::int8_t>(place / domains.size);
-    places.in_domain[pe] = static_cast<std::int8_t>(place % domains.size);
+  domain_places places{.count = static_cast<int>(domains.begins.size())};
+  const auto n_pes = static_cast<int>(domains.pes.size());
+  for (int domain = 0; domain < places.count; ++domain) {
+    const int begin = domains.begins[domain];
+    const int end = domain + 1 < places.count ? domains.begins[domain + 1] : n_pes;
+    places.begins[domain] = static_cast<std::int8_t>(begin);
+    places.begins[domain + 1] = static_cast<std::int8_t>(end);
+    for (int i = begin; i < end; ++i) {
+      const int pe = domains.pes[i];
+      places.pes[i] = static_cast<std::int8_t>(pe);
+      places.domain[pe] = static_cast<std::int8_t>(domain);
+      places.in_domain[pe] = static_cast<std::int8_t>(i - begin);
+    }
   }
   return places;
 }

@@ -28,7 +28,7 @@ struct relay_place {
 /// A pure function, for teams of at most channel_scratch::max_direct_pes.
 relay_place relay_place_of(algorithm shape, const team_domains& domains, int pe, int root);
 
-/// A team's PEs by domains of one size, as kernels take them (all_gather_by_domains.hpp).
+/// A team's PEs by domains, as kernels take them (all_gather_by_domains.hpp).
 domain_places places_by(const team_domains& domains);
 
 }  // namespace heddle

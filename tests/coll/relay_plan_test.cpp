@@ -60,6 +60,8 @@ TEST_CASE("a broadcast goes host by host where that is quickest, and an AllGathe
     CHECK(way(collective::broadcast, question) == algorithm::hierarchical);
     CHECK(way(collective::all_gather, question) == algorithm::hierarchical);
     CHECK(way(collective::all_to_all, question) == algorithm::direct);
+    question.domain_size = 1;  // they have not as many PEs each
+    CHECK(way(collective::all_gather, question) == algorithm::hierarchical);
     question.forced_algorithm = algorithm::direct;
     CHECK(way(collective::broadcast, question) == algorithm::direct);
     question.forced_algorithm = algorithm::ring;
