@@ -483,12 +483,13 @@ HEDDLE_API heddle_status_t heddle_send(heddle_team_t team, const void* buffer, s
 HEDDLE_API heddle_status_t heddle_recv(heddle_team_t team, void* buffer, size_t count,
                                        heddle_type_t type, int peer, heddle_stream_t stream);
 /// What this thread sends and receives from here to the end of the group runs as one kernel for
-/// each team, on one stream, started at the end: none of it waits for another. Up to 128 sends and
-/// receives of a team; their buffers are apart. What a PE sends to itself it receives in the same
-/// group. Groups may be nested: the outermost counts. Other calls are not delayed, but while there
-/// is something in the group heddle_stream_synchronize, heddle_team_destroy and heddle_finalize of
-/// that PE are HEDDLE_ERROR_INVALID_USAGE on this thread; no other thread may destroy the team.
-/// Errors of arguments are returned at once, others at the end.
+/// each team, on one stream, started at the end: none of it waits for another. Up to 1024 sends and
+/// receives of a team, to and from up to 128 PEs together; their buffers are apart. What a PE sends
+/// to itself it receives in the same group. Groups may be nested: the outermost counts. Other calls
+/// are not delayed, but while there is something in the group heddle_stream_synchronize,
+/// heddle_team_destroy and heddle_finalize of that PE are HEDDLE_ERROR_INVALID_USAGE on this
+/// thread; no other thread may destroy the team. Errors of arguments are returned at once, others
+/// at the end.
 HEDDLE_API heddle_status_t heddle_group_begin(void);
 HEDDLE_API heddle_status_t heddle_group_end(void);
 /// Ends the innermost group of this thread; what the outermost would have sent and received is

@@ -32,10 +32,20 @@ heddle_kernel_t exchange_kernel() {
 heddle_kernel_t relay_kernel() { return kernel_of<relay_body>(); }
 heddle_kernel_t domains_gather_kernel() { return kernel_of<domains_gather_body>(); }
 heddle_kernel_t rounds_kernel() { return kernel_of<rounds_body>(); }
-heddle_kernel_t transfers_kernel() { return kernel_of<transfers_body>(); }
-heddle_kernel_t large_transfers_kernel() { return kernel_of<large_transfers_body>(); }
+template <class Args>
+heddle_kernel_t transfers_kernel() {
+  return kernel_of<transfers_body<Args>>();
+}
+template <class Args>
+heddle_kernel_t large_transfers_kernel() {
+  return kernel_of<large_transfers_body<Args>>();
+}
 
 template heddle_kernel_t exchange_kernel<equal_pieces>();
 template heddle_kernel_t exchange_kernel<listed_pieces>();
+template heddle_kernel_t transfers_kernel<few_transfers_args>();
+template heddle_kernel_t transfers_kernel<many_transfers_args>();
+template heddle_kernel_t large_transfers_kernel<few_transfers_args>();
+template heddle_kernel_t large_transfers_kernel<many_transfers_args>();
 
 }  // namespace heddle

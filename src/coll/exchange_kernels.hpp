@@ -23,9 +23,11 @@ heddle_kernel_t relay_kernel();
 heddle_kernel_t domains_gather_kernel();
 /// That of the same of large teams: takes rounds_args.
 heddle_kernel_t rounds_kernel();
-/// That of sends and receives: takes transfers_args.
+/// That of sends and receives: takes Args, which are few_transfers_args or many_transfers_args.
+template <class Args>
 heddle_kernel_t transfers_kernel();
 /// The same of large teams.
+template <class Args>
 heddle_kernel_t large_transfers_kernel();
 
 template <class Pieces>
@@ -61,19 +63,21 @@ struct rounds_body {
   }
 };
 
+template <class Args>
 struct transfers_body {
-  using arguments = transfers_args;
+  using arguments = Args;
   template <block_group Block>
   HEDDLE_FN void operator()(const Block& block, const arguments& args) const {
-    run_transfers(block, args);
+    run_transfers(block, args, args.list);
   }
 };
 
+template <class Args>
 struct large_transfers_body {
-  using arguments = transfers_args;
+  using arguments = Args;
   template <block_group Block>
   HEDDLE_FN void operator()(const Block& block, const arguments& args) const {
-    run_large_transfers(block, args);
+    run_large_transfers(block, args, args.list);
   }
 };
 

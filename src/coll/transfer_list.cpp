@@ -6,7 +6,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
+#include <map>
+#include <utility>
 
 #include "support/throw_error.hpp"
 
@@ -61,39 +62,40 @@ void require_apart(std::vector<transfer> list) {
 }  // namespace
 
 void transfer_list::add(bool is_send, void* memory, std::size_t bytes, int pe) {
-  list_.push_back({.memory = static_cast<byte*>(memory),
-                   .bytes = bytes,
-                   .pe = pe,
-                   .before = -1,
-                   .is_send = static_cast<std::int16_t>(is_send)});
+  list_.push_back(
+      {.memory = static_cast<byte*>(memory), .bytes = bytes, .pe = pe, .is_send = is_send});
 }
 
-void transfer_list::write_to(transfers_args& args, int my_pe) const {
-  if (list_.size() > transfers_args::most)
+void transfer_list::write_to(std::span<transfer> place, int my_pe) const {
+  if (list_.size() > place.size())
     throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
                 "{} sends and receives in one group; a kernel takes at most {}", list_.size(),
-                transfers_args::most);
-  if (list_.size() > 1) require_apart(list_);
+                place.size());
+  if (list_.size() == 1 && list_[0].pe != my_pe) {
+    place[0] = list_[0];
+    return;
+  }
+  require_apart(list_);
   std::vector<transfer> own;
-  auto* end = args.list;
+  std::vector<std::vector<transfer>> lanes;  // in the order in which they were asked for
+  std::map<std::pair<int, int>, std::size_t> known;
   for (const auto& each : list_) {
     if (each.pe == my_pe) {
       own.push_back(each);
       continue;
     }
-    const auto same = std::find_if(
-        std::make_reverse_iterator(end), std::make_reverse_iterator(args.list),
-        [&](const transfer& t) { return t.pe == each.pe && t.is_send == each.is_send; });
-    *end = each;
-    end->before = static_cast<std::int16_t>(same.base() - args.list - 1);
-    ++end;
+    const auto [lane, is_new] = known.emplace(std::pair{each.pe, each.is_send}, lanes.size());
+    if (is_new) lanes.emplace_back();
+    lanes[lane->second].push_back(each);
   }
-  for (const auto& each : own_pairs(own)) {
-    *end = each;
-    if (!each.is_send) end->before = static_cast<std::int16_t>(end - args.list - 1);
-    ++end;
-  }
-  args.n = static_cast<int>(end - args.list);
+  if (!own.empty()) lanes.push_back(own_pairs(own));
+  if (lanes.size() > transfers_args::most_lanes)
+    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                "a group that sends to PEs and receives from PEs, {} in all; a kernel takes at "
+                "most {}",
+                lanes.size(), transfers_args::most_lanes);
+  auto end = place.begin();
+  for (const auto& lane : lanes) end = std::copy(lane.begin(), lane.end(), end);
 }
 
 }  // namespace heddle

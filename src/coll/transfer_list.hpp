@@ -5,6 +5,7 @@
 #include <heddle/device/coll/transfers.hpp>
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace heddle {
@@ -15,10 +16,11 @@ class transfer_list {
  public:
   void add(bool is_send, void* memory, std::size_t bytes, int pe);
   [[nodiscard]] std::size_t size() const { return list_.size(); }
-  /// Throws HEDDLE_ERROR_NOT_SUPPORTED if they are more than a kernel takes,
+  /// Lane by lane, as their kernel takes them, to the begin of a place for them. Throws
+  /// HEDDLE_ERROR_NOT_SUPPORTED if they are more than it holds or a kernel takes,
   /// HEDDLE_ERROR_INVALID_ARGUMENT if what one receives overlaps another's memory, and
   /// HEDDLE_ERROR_INVALID_USAGE if the PE does not receive what it sends to itself.
-  void write_to(transfers_args& args, int my_pe) const;
+  void write_to(std::span<transfer> place, int my_pe) const;
 
  private:
   std::vector<transfer> list_;

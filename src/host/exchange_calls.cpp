@@ -349,7 +349,7 @@ void exchange_calls::all_to_all_v(const void* input, const std::size_t* input_co
 void exchange_calls::exchange_by_transfers(const byte* input, const piece_list& in, byte* output,
                                            const piece_list& out, heddle_stream_t stream) const {
   const int n_pes = team_.n_pes();
-  constexpr int at_a_time = transfers_args::most / 2;
+  constexpr int at_a_time = transfers_args::most_lanes / 2;
   for (int first = 0; first < n_pes; first += at_a_time) {
     transfer_list list;
     const auto add = [&](bool is_send, byte* memory, const piece_list& pieces, int distance) {

@@ -91,8 +91,10 @@ void heddle_runtime::preload_kernels() {
   device().preload(heddle::relay_kernel());
   device().preload(heddle::domains_gather_kernel());
   device().preload(heddle::rounds_kernel());
-  device().preload(heddle::transfers_kernel());
-  device().preload(heddle::large_transfers_kernel());
+  device().preload(heddle::transfers_kernel<heddle::few_transfers_args>());
+  device().preload(heddle::transfers_kernel<heddle::many_transfers_args>());
+  device().preload(heddle::large_transfers_kernel<heddle::few_transfers_args>());
+  device().preload(heddle::large_transfers_kernel<heddle::many_transfers_args>());
   for (const auto& kernel : heddle::every_word_kernel()) device().preload(kernel);
 }
 

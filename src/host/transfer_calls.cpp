@@ -14,7 +14,7 @@
 
 namespace heddle {
 
-transfer_calls::transfer_calls(heddle_team& team) : team_(team) { args_.team = team.ref(); }
+transfer_calls::transfer_calls(heddle_team& team) : team_(team) { few_.team = team.ref(); }
 
 void transfer_calls::send(const void* buffer, std::size_t count, heddle_type_t type, int peer,
                           heddle_stream_t stream) {
@@ -47,7 +47,18 @@ void transfer_calls::transfer(const char* function, bool is_send, void* buffer, 
 }
 
 void transfer_calls::run(const transfer_list& list, heddle_stream_t stream) {
-  list.write_to(args_, team_.my_pe());
+  if (list.size() <= few_transfers_args::most) return launch(few_, list, stream);
+  if (!many_) {
+    many_ = std::make_unique<many_transfers_args>();
+    many_->team = team_.ref();
+  }
+  launch(*many_, list, stream);
+}
+
+template <class Args>
+void transfer_calls::launch(Args& args, const transfer_list& list, heddle_stream_t stream) {
+  list.write_to(args.list, team_.my_pe());
+  args.n = static_cast<int>(list.size());
   if (!plan_) {
     // The same for all sizes: what a PE groups, the others do not know.
     const auto asked = team_.question(collective::transfer, std::size_t{1} << 20);
@@ -58,14 +69,15 @@ void transfer_calls::run(const transfer_list& list, heddle_stream_t stream) {
     log::info(log::subsystem::coll, "sends and receives, team {}: {}", team_.name(),
               heddle::explain(*plan_, asked));
   }
-  args_.words_up_to = plan_->words_up_to;
-  args_.slots_up_to = plan_->slots_up_to;
-  args_.network_slots_up_to = plan_->network_slots_up_to;
-  args_.pull = plan_->pull;
-  args_.streaming_from = plan_->streaming_from;
-  team_.launch_collective({plan_->channels, plan_->threads},
-                          plan_->is_large ? large_transfers_kernel() : transfers_kernel(), &args_,
-                          sizeof args_, stream);
+  args.words_up_to = plan_->words_up_to;
+  args.slots_up_to = plan_->slots_up_to;
+  args.network_slots_up_to = plan_->network_slots_up_to;
+  args.pull = plan_->pull;
+  args.streaming_from = plan_->streaming_from;
+  team_.launch_collective(
+      {plan_->channels, plan_->threads},
+      plan_->is_large ? large_transfers_kernel<Args>() : transfers_kernel<Args>(), &args,
+      sizeof args, stream);
 }
 
 }  // namespace heddle

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <heddle/device/coll/transfers.hpp>
+#include <memory>
 #include <optional>
 
 #include "coll/exchange_plan.hpp"
@@ -34,8 +35,12 @@ class transfer_calls {
   void transfer(const char* function, bool is_send, void* buffer, std::size_t count,
                 heddle_type_t type, int peer, heddle_stream_t stream);
 
+  template <class Args>
+  void launch(Args& args, const transfer_list& list, heddle_stream_t stream);
+
   heddle_team& team_;
-  transfers_args args_{};  ///< with the team, which is copied once
+  few_transfers_args few_{};                   ///< with the team, which is copied once
+  std::unique_ptr<many_transfers_args> many_;  ///< null before the first
   std::optional<exchange_plan> plan_;
 };
 

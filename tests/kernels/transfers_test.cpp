@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <heddle/device_array.hpp>
 #include <heddle/heddle.hpp>
 #include <heddle/run_as_threads.hpp>
@@ -90,6 +91,41 @@ TEST_CASE("groups: every PE sends to all and to itself, in an order of its own")
                       std::to_string(me));
         }
     });
+}
+
+TEST_CASE("a group of hundreds, and many of a few, of the same messages") {
+  run_as_threads(3, [&](runtime& self) {
+    const auto world = self.world();
+    const int me = self.my_pe();
+    const int next = (me + 1) % 3;
+    const int previous = (me + 2) % 3;
+    constexpr std::size_t messages = 250;
+    constexpr std::size_t n = 33;
+    symmetric_array<int> heap(self, 4 * messages * n);
+    const auto queue = self.create_stream();
+    const auto at = [&](int part, std::size_t message) {
+      return heap.data() + (static_cast<std::size_t>(part) * messages + message) * n;
+    };
+    const std::size_t at_once = me == 1 ? 7 : messages;
+    for (std::size_t m = 0; m < messages; ++m)
+      for (const int part : {0, 1})
+        write(queue, at(part, m), values_of(part, me, static_cast<int>(m), n));
+    for (std::size_t first = 0; first < messages; first += at_once)
+      grouped([&] {
+        for (std::size_t m = first; m < std::min(first + at_once, messages); ++m) {
+          world.send(at(0, m), n, next, queue);
+          world.recv(at(2, m), n, previous, queue);
+          world.send(at(1, m), n, me, queue);
+          world.recv(at(3, m), n, me, queue);
+        }
+      });
+    for (std::size_t m = 0; m < messages; ++m) {
+      check(read(queue, at(2, m), n) == values_of(0, previous, static_cast<int>(m), n),
+            "message " + std::to_string(m) + " from the PE before");
+      check(read(queue, at(3, m), n) == values_of(1, me, static_cast<int>(m), n),
+            "message " + std::to_string(m) + " to itself");
+    }
+  });
 }
 
 TEST_CASE("several messages of a pair keep their order, beside collectives of the same team") {
@@ -294,6 +330,21 @@ void send_and_receive_in_large_team(runtime& self) {
     check(read(queue, own.data() + most + i * few, few - i) ==
               values_of(call, i == 2 ? me : previous, static_cast<int>(i), few - i),
           "message " + std::to_string(i));
+  // To and from all others are more than a kernel goes on with at a time.
+  try {
+    grouped([&] {
+      for (int pe = 0; pe < n_pes; ++pe) {
+        if (pe == me) continue;
+        world.send(own.data(), 1, pe, queue);
+        world.recv(own.data() + most + pe, 1, pe, queue);
+      }
+    });
+    throw std::runtime_error("130 at a time were taken");
+  } catch (const error& refused) {
+    check(std::string(refused.what()).find("130 in all; a kernel takes at most 128") !=
+              std::string::npos,
+          refused.what());
+  }
 }
 
 }  // namespace

@@ -28,19 +28,19 @@ namespace detail {
 template <block_group B>
 class large_transfer_channel : transfer_loop<large_transfer_channel<B>, B> {
   using loop = transfer_loop<large_transfer_channel<B>, B>;
-  using loop::args_, loop::of, loop::stage_;
+  using loop::args_, loop::list_, loop::of, loop::stage_;
   using phase = typename loop::phase;
   friend loop;
 
  public:
-  HEDDLE_FN large_transfer_channel(B block, const transfers_args& args)
-      : loop(block, args), block_(block), team_(args.team), scratch_(args.team, 0, 1) {}
+  HEDDLE_FN large_transfer_channel(B block, const transfers_args& args, const transfer* list)
+      : loop(block, args, list), block_(block), team_(args.team), scratch_(args.team, 0, 1) {}
 
   HEDDLE_FN void run() {
     this->run_all();
     if (block_.rank() != 0) return;
-    for (int i = 0; i < args_.n; ++i)
-      if (of(i).is_send) settle(of(i).pe);
+    for (int k = 0; k < args_.n; ++k)
+      if (list_[k].is_send) settle(list_[k].pe);
   }
 
  private:
@@ -225,7 +225,7 @@ class large_transfer_channel : transfer_loop<large_transfer_channel<B>, B> {
   const team_ref& team_;
   channel_scratch scratch_;
   uint32_t free_landings_ = (1u << channel_scratch::num_landings) - 1;
-  state states_[transfers_args::most];
+  state states_[transfers_args::most_lanes];
 };
 
 }  // namespace detail
@@ -233,8 +233,8 @@ class large_transfer_channel : transfer_loop<large_transfer_channel<B>, B> {
 /// Runs transfers of a team of more than channel_scratch::max_direct_pes. Called by all threads of
 /// the one block of a grid.
 template <block_group B>
-HEDDLE_FN void run_large_transfers(B block, const transfers_args& args) {
-  detail::large_transfer_channel<B>(block, args).run();
+HEDDLE_FN void run_large_transfers(B block, const transfers_args& args, const transfer* list) {
+  detail::large_transfer_channel<B>(block, args, list).run();
 }
 
 }  // namespace heddle

@@ -25,8 +25,8 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B>, 
   friend loop;
 
  public:
-  HEDDLE_FN transfer_channel(B block, const transfers_args& args)
-      : base(block, args.team, operation::receive), loop(block, args) {}
+  HEDDLE_FN transfer_channel(B block, const transfers_args& args, const transfer* list)
+      : base(block, args.team, operation::receive), loop(block, args, list) {}
 
   HEDDLE_FN void run() {
     this->run_all();
@@ -197,7 +197,7 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B>, 
     stage_[i] = phase::over;
   }
 
-  state states_[transfers_args::most];
+  state states_[transfers_args::most_lanes];
 };
 
 }  // namespace detail
@@ -205,8 +205,8 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B>, 
 /// Runs transfers. Called by all threads of every block of a grid; at most
 /// channel_scratch::max_slot_channels blocks.
 template <block_group B>
-HEDDLE_FN void run_transfers(B block, const transfers_args& args) {
-  detail::transfer_channel<B>(block, args).run();
+HEDDLE_FN void run_transfers(B block, const transfers_args& args, const transfer* list) {
+  detail::transfer_channel<B>(block, args, list).run();
 }
 
 }  // namespace heddle
