@@ -6,8 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
-#include <utility>
+#include <bitset>
 
 #include "support/throw_error.hpp"
 
@@ -67,35 +66,37 @@ void transfer_list::add(bool is_send, void* memory, std::size_t bytes, int pe) {
 }
 
 void transfer_list::write_to(std::span<transfer> place, int my_pe) const {
-  if (list_.size() > place.size())
+  const auto room = std::min(place.size(), std::size_t{many_transfers_args::most});
+  if (list_.size() > room)
     throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
                 "{} sends and receives in one group; a kernel takes at most {}", list_.size(),
-                place.size());
+                room);
   if (list_.size() == 1 && list_[0].pe != my_pe) {
     place[0] = list_[0];
     return;
   }
   require_apart(list_);
-  std::vector<transfer> own;
-  std::vector<std::vector<transfer>> lanes;  // in the order in which they were asked for
-  std::map<std::pair<int, int>, std::size_t> known;
-  for (const auto& each : list_) {
-    if (each.pe == my_pe) {
-      own.push_back(each);
-      continue;
+  int lanes = 0;
+  std::bitset<many_transfers_args::most> is_placed;
+  auto end = place.begin();
+  for (std::size_t first = 0; first < list_.size(); ++first) {
+    if (is_placed[first]) continue;
+    ++lanes;
+    const auto lane = end;
+    const bool own = list_[first].pe == my_pe;
+    for (std::size_t i = first; i < list_.size(); ++i) {
+      if (list_[i].pe != list_[first].pe || (!own && list_[i].is_send != list_[first].is_send))
+        continue;
+      is_placed.set(i);
+      *end++ = list_[i];
     }
-    const auto [lane, is_new] = known.emplace(std::pair{each.pe, each.is_send}, lanes.size());
-    if (is_new) lanes.emplace_back();
-    lanes[lane->second].push_back(each);
+    if (own) std::ranges::copy(own_pairs({lane, end}), lane);
   }
-  if (!own.empty()) lanes.push_back(own_pairs(own));
-  if (lanes.size() > transfers_args::most_lanes)
+  if (lanes > transfers_args::most_lanes)
     throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
                 "a group that sends to PEs and receives from PEs, {} in all; a kernel takes at "
                 "most {}",
-                lanes.size(), transfers_args::most_lanes);
-  auto end = place.begin();
-  for (const auto& lane : lanes) end = std::copy(lane.begin(), lane.end(), end);
+                lanes, transfers_args::most_lanes);
 }
 
 }  // namespace heddle
