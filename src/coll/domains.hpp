@@ -18,6 +18,8 @@ struct team_domains {
   bool are_mapped = true;            ///< false: there is one whose PEs memory does not join
 
   [[nodiscard]] bool is_hierarchy() const { return count > 1 && size > 1; }
+  /// Whether memory joins all PEs of the team.
+  [[nodiscard]] bool all_mapped() const { return are_mapped && begins.size() == 1; }
 };
 
 /// `domain_of`: of each member, equal numbers for one domain. No hierarchy, if not all domains have

@@ -28,8 +28,10 @@ std::vector<std::int32_t> slots_of(const heddle_runtime& runtime,
   return slots;
 }
 
-/// Slots at equal distances need no table: that distance; 0 if they are not.
-int slot_step(const std::vector<std::int32_t>& slots) {
+/// Slots at equal distances need no table: that distance; 0 if they are not, or not all members map
+/// all.
+int slot_step(const std::vector<std::int32_t>& slots, const heddle::team_domains& domains) {
+  if (!domains.all_mapped()) return 0;
   const int step = slots.size() > 1 ? slots[1] - slots[0] : 1;
   for (std::size_t i = 0; i < slots.size(); ++i)
     if (slots[i] < 0 || slots[i] != slots[0] + static_cast<int>(i) * step) return 0;
@@ -105,7 +107,7 @@ std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> copy_for_kerne
     heddle_runtime& runtime, std::vector<std::int32_t> slots, const std::vector<int>& world_pes,
     const heddle::team_domains& domains) {
   const bool in_order = std::is_sorted(domains.pes.begin(), domains.pes.end());
-  if (runtime.place().is_host() || (slot_step(slots) && in_order)) return nullptr;
+  if (runtime.place().is_host() || (slot_step(slots, domains) && in_order)) return nullptr;
   slots.insert(slots.end(), world_pes.begin(), world_pes.end());
   slots.insert(slots.end(), domains.pes.begin(), domains.pes.end());
   const std::size_t bytes = slots.size() * sizeof slots[0];
@@ -116,11 +118,11 @@ std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> copy_for_kerne
   return copy;
 }
 
-/// Null if memory reaches all members, or there is no network.
+/// Null if memory joins all members, or there is no network: the same for all, who meet in the
+/// protocols that it calls for, though one may map all the others.
 const heddle::proxy_ref* proxy_of(const heddle_runtime& runtime,
-                                  const std::vector<std::int32_t>& slots, bool for_kernels) {
-  const bool remote = std::find(slots.begin(), slots.end(), -1) != slots.end();
-  if (!remote || !runtime.network()) return nullptr;
+                                  const heddle::team_domains& domains, bool for_kernels) {
+  if (domains.all_mapped() || !runtime.network()) return nullptr;
   return for_kernels ? runtime.network()->kernel_ref() : runtime.network()->host_ref();
 }
 
@@ -139,13 +141,13 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
       domains_(domains_of(runtime, world_pes_)),
       ring_order_(domains_.pes),
       kernel_slots_(copy_for_kernels(runtime, slots_, world_pes_, domains_)),
-      host_ref_(build_ref(runtime, world_pes_, place, slot_step(slots_), slots_.data(),
-                          world_pes_.data(), proxy_of(runtime, slots_, false), ring_order_,
+      host_ref_(build_ref(runtime, world_pes_, place, slot_step(slots_, domains_), slots_.data(),
+                          world_pes_.data(), proxy_of(runtime, domains_, false), ring_order_,
                           ring_for(false), runtime.control(), runtime.team_places())),
-      ref_(build_ref(runtime, world_pes_, place, slot_step(slots_),
+      ref_(build_ref(runtime, world_pes_, place, slot_step(slots_, domains_),
                      kernel_slots_ ? kernel_slots_.get() : slots_.data(),
                      kernel_slots_ ? kernel_slots_.get() + slots_.size() : world_pes_.data(),
-                     proxy_of(runtime, slots_, true), ring_order_, ring_for(true),
+                     proxy_of(runtime, domains_, true), ring_order_, ring_for(true),
                      runtime.heap().memory(), runtime.kernel_places())),
       accumulates_f32_(runtime.environment().accumulate_f32),
       reductions_(*this, topology()),
@@ -269,7 +271,7 @@ heddle::plan_question heddle_team::question(heddle::collective what, std::size_t
       .bytes = bytes,
       .n_pes = n_pes(),
       .on_cuda = !runtime_.place().is_host(),
-      .all_mapped = domains_.are_mapped && domains_.begins.size() == 1,
+      .all_mapped = domains_.all_mapped(),
       .num_domains = domains_.are_mapped ? static_cast<int>(domains_.begins.size()) : n_pes(),
       .domain_size = domains_.is_hierarchy() ? domains_.size : 1,
       .has_links = runtime_.has_links(),
