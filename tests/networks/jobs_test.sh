@@ -26,8 +26,11 @@ if [ "$3" = libfabric ]; then
   some_algorithms=(one_shot ring)
 fi
 
+# What combines nothing takes all types alike.
+set_types() { if [[ $1 == *reduce* ]]; then types=(-d all); else types=(); fi; }
+
 on_hosts() {
-  local nodes pes algo operation hosts all each
+  local nodes pes algo operation hosts all each types
   make_hosts 2 3
   for hosts in 2:1 2:2 3:1; do
     IFS=: read -r nodes pes <<<"$hosts"
@@ -40,11 +43,12 @@ on_hosts() {
     done
   done
   for each in "${collectives[@]}"; do
+    set_types "$each"
     check "$each on 2 hosts" 0 "$right" HEDDLE_ALGO=${each#*:} \
-      job 2 1 "$bin/heddle-perf" "${each%:*}" -b 8 -e 40000 -d all -o all "${sizes[@]}" -r 1
+      job 2 1 "$bin/heddle-perf" "${each%:*}" -b 8 -e 40000 "${types[@]}" -o all "${sizes[@]}" -r 1
     # Again, more PEs than processors.
     [[ $each == *:one_shot || $each == *:two_shot ]] || check "$each on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} \
-      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 4096 -e 4096 -d all "${sizes[@]}" -r 1
+      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 4096 -e 4096 "${types[@]}" "${sizes[@]}" -r 1
   done
   for each in "${by_hosts[@]}"; do
     check "$each on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} \
@@ -58,8 +62,9 @@ on_hosts() {
     job 2 2 "$bin/heddle-perf" all_reduce -b 8 -e 8 -n 1 -w 0 -d all
   # Rings and trees go host by host all the same.
   for each in all_reduce:ring all_reduce:tree all_reduce:hierarchical reduce_scatter:ring reduce:ring reduce:tree "${by_hosts[@]}"; do
+    set_types "$each"
     check "$each on 2 hosts whose PEs are dealt in turn" 0 "$right" HEDDLE_ALGO=${each#*:} \
-      job_in_turn 2 2 "$bin/heddle-perf" "${each%:*}" -b 4096 -e 4096 -d all "${sizes[@]}" -r 1
+      job_in_turn 2 2 "$bin/heddle-perf" "${each%:*}" -b 4096 -e 4096 "${types[@]}" "${sizes[@]}" -r 1
   done
   check "large buffers" 0 "$right" job 2 1 "$bin/heddle-perf" all_reduce -b 1000000 -e 9000000 -f 9 -n 1 -w 0
   check "flags of 8 bits" 0 "$right" HEDDLE_EPOCH_BITS=8 job 2 1 "$bin/heddle-perf" all_reduce -b 8 -e 8 -n 300
