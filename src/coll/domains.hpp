@@ -17,9 +17,18 @@ struct team_domains {
   std::vector<std::int32_t> begins;  ///< of each domain, its first place in `pes`
   bool are_mapped = true;            ///< false: there is one whose PEs memory does not join
 
+  /// How many there are, of equal size or not.
+  [[nodiscard]] int n_domains() const { return static_cast<int>(begins.size()); }
+  /// The PEs of one of them, in the order of the team.
+  [[nodiscard]] std::span<const std::int32_t> members(int domain) const {
+    const auto next = static_cast<std::size_t>(domain) + 1;
+    const auto begin = static_cast<std::size_t>(begins[next - 1]);
+    const auto end = next < begins.size() ? static_cast<std::size_t>(begins[next]) : pes.size();
+    return std::span(pes).subspan(begin, end - begin);
+  }
   [[nodiscard]] bool is_hierarchy() const { return count > 1 && size > 1; }
   /// Whether memory joins all PEs of the team.
-  [[nodiscard]] bool all_mapped() const { return are_mapped && begins.size() == 1; }
+  [[nodiscard]] bool all_mapped() const { return are_mapped && n_domains() == 1; }
 };
 
 /// `domain_of`: of each member, equal numbers for one domain. No hierarchy, if not all domains have

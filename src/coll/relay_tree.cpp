@@ -15,16 +15,13 @@ using pe_list = std::vector<int>;
 /// The domains in the order in which they are entered; of each, who enters it first.
 std::vector<pe_list> entered_from(const team_domains& domains, int root, bool one_by_one) {
   std::vector<pe_list> all;
-  for (std::size_t i = 0; i < domains.begins.size(); ++i) {
-    const auto begin = domains.pes.begin() + domains.begins[i];
-    const auto end = i + 1 < domains.begins.size() ? domains.pes.begin() + domains.begins[i + 1]
-                                                   : domains.pes.end();
-    all.emplace_back(begin, end);
-  }
-  if (all.size() == 1 || one_by_one) {
-    std::vector<pe_list> alone;
-    for (const int pe : domains.pes) alone.push_back({pe});
-    all = std::move(alone);
+  if (domains.n_domains() == 1 || one_by_one) {
+    for (const int pe : domains.pes) all.push_back({pe});
+  } else {
+    for (int i = 0; i < domains.n_domains(); ++i) {
+      const auto members = domains.members(i);
+      all.emplace_back(members.begin(), members.end());
+    }
   }
   std::ptrdiff_t place = 0;
   const auto first = std::find_if(all.begin(), all.end(), [&](const pe_list& domain) {
@@ -69,19 +66,17 @@ relay_place relay_place_of(algorithm shape, const team_domains& domains, int pe,
 }
 
 domain_places places_by(const team_domains& domains) {
-  domain_places places{.count = static_cast<int>(domains.begins.size())};
-  const auto n_pes = static_cast<int>(domains.pes.size());
+  domain_places places{.count = domains.n_domains()};
+  std::int8_t place = 0;
   for (int domain = 0; domain < places.count; ++domain) {
-    const int begin = domains.begins[domain];
-    const int end = domain + 1 < places.count ? domains.begins[domain + 1] : n_pes;
-    places.begins[domain] = static_cast<std::int8_t>(begin);
-    places.begins[domain + 1] = static_cast<std::int8_t>(end);
-    for (int i = begin; i < end; ++i) {
-      const int pe = domains.pes[i];
-      places.pes[i] = static_cast<std::int8_t>(pe);
+    places.begins[domain] = place;
+    for (const int pe : domains.members(domain)) {
+      places.pes[place] = static_cast<std::int8_t>(pe);
       places.domain[pe] = static_cast<std::int8_t>(domain);
-      places.in_domain[pe] = static_cast<std::int8_t>(i - begin);
+      places.in_domain[pe] = static_cast<std::int8_t>(place - places.begins[domain]);
+      ++place;
     }
+    places.begins[domain + 1] = place;
   }
   return places;
 }

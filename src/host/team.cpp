@@ -91,12 +91,12 @@ heddle::team_domains domains_of(const heddle_runtime& runtime, const std::vector
         hosts.emplace(runtime.bootstrap().host_of(pe), static_cast<int>(hosts.size()))
             .first->second);
   auto found = heddle::find_domains(domain_of);
-  std::vector<std::vector<int>> members(hosts.size());
-  for (std::size_t pe = 0; pe < world_pes.size(); ++pe)
-    members[static_cast<std::size_t>(domain_of[pe])].push_back(world_pes[pe]);
-  found.are_mapped = std::all_of(members.begin(), members.end(), [&](const auto& pes) {
-    return network->mapped().map_each_other(pes);
-  });
+  for (int domain = 0; domain < found.n_domains(); ++domain) {
+    std::vector<int> members;
+    for (const auto pe : found.members(domain))
+      members.push_back(world_pes[static_cast<std::size_t>(pe)]);
+    found.are_mapped &= network->mapped().map_each_other(std::move(members));
+  }
   if (!found.are_mapped) found.count = found.size = 1;
   return found;
 }
@@ -266,25 +266,24 @@ void heddle_team::require_pe(const char* function, int root) const {
 
 heddle::plan_question heddle_team::question(heddle::collective what, std::size_t bytes) const {
   const auto& settings = runtime_.environment();
-  heddle::plan_question asked{
-      .what = what,
-      .bytes = bytes,
-      .n_pes = n_pes(),
-      .on_cuda = !runtime_.place().is_host(),
-      .all_mapped = domains_.all_mapped(),
-      .num_domains = domains_.are_mapped ? static_cast<int>(domains_.begins.size()) : n_pes(),
-      .domain_size = domains_.is_hierarchy() ? domains_.size : 1,
-      .has_links = runtime_.has_links(),
-      .has_multicast = ref().multicast_bytes() > 0,
-      .whole_lines = runtime_.place().common().whole_lines,
-      .max_blocks = runtime_.place().common().blocks,
-      .max_channels = max_channels_,
-      .tuned = &runtime_.tuning(),
-      .cache_bytes = runtime_.cache_bytes(),
-      .forced_algorithm = heddle::parse_algorithm(settings.algo),
-      .forced_protocol = heddle::parse_protocol(settings.proto),
-      .forced_channels = settings.channels,
-      .forced_threads = settings.block_threads};
+  heddle::plan_question asked{.what = what,
+                              .bytes = bytes,
+                              .n_pes = n_pes(),
+                              .on_cuda = !runtime_.place().is_host(),
+                              .all_mapped = domains_.all_mapped(),
+                              .num_domains = domains_.are_mapped ? domains_.n_domains() : n_pes(),
+                              .domain_size = domains_.is_hierarchy() ? domains_.size : 1,
+                              .has_links = runtime_.has_links(),
+                              .has_multicast = ref().multicast_bytes() > 0,
+                              .whole_lines = runtime_.place().common().whole_lines,
+                              .max_blocks = runtime_.place().common().blocks,
+                              .max_channels = max_channels_,
+                              .tuned = &runtime_.tuning(),
+                              .cache_bytes = runtime_.cache_bytes(),
+                              .forced_algorithm = heddle::parse_algorithm(settings.algo),
+                              .forced_protocol = heddle::parse_protocol(settings.proto),
+                              .forced_channels = settings.channels,
+                              .forced_threads = settings.block_threads};
   if (chooser_) {
     heddle_choice_t choice{HEDDLE_ALGORITHM_AUTO, HEDDLE_PROTOCOL_AUTO, 0, 0};
     chooser_(choosers_user_, static_cast<heddle_collective_t>(what), bytes, n_pes(), &choice);

@@ -32,7 +32,7 @@ TEST_CASE("the tree of a broadcast reaches every PE once, and enters each host o
           if (shape == algorithm::ring) CHECK(mine.children.size() <= 1);
         }
         for (int pe = 0; pe < n; ++pe) CHECK(sent[static_cast<std::size_t>(pe)] == (pe != root));
-        CHECK(crossings == static_cast<int>(domains.begins.size()) - 1);
+        CHECK(crossings == domains.n_domains() - 1);
       }
     }
 }
