@@ -164,9 +164,8 @@ TEST_CASE("no bytes that arrive crash the engine or write outside exposed memory
         bytes[random() % bytes.size()] ^= static_cast<std::byte>(1u << random() % 8);
       f.network.arrives(std::move(bytes));
       const auto immediate = static_cast<std::uint32_t>(random());
-      f.network.events.emplace_back([=](transport::listener& to) { to.on_write(immediate); });
-      f.network.events.emplace_back(
-          [=](transport::listener& to) { to.on_complete(immediate, immediate); });
+      f.network.happens([=](transport::listener& to) { to.on_write(immediate); });
+      f.network.happens([=](transport::listener& to) { to.on_complete(immediate, immediate); });
       f.progress();
     }
     const auto outside = [](std::byte each) { return each != std::byte{0}; };

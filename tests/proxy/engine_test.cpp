@@ -393,10 +393,10 @@ TEST_CASE("a peer that leaves is missed by those who wait for it, and by nobody 
   CHECK(f.engine.carry_out(asked));
   CHECK(f.engine.carry_out(silent));
   f.progress();
-  f.network.events.emplace_back([](transport::listener& to) { to.on_left(2); });
+  f.network.happens([](transport::listener& to) { to.on_left(2); });
   f.progress();
   CHECK(f.failures.empty());
-  f.network.events.emplace_back([](transport::listener& to) { to.on_left(1); });
+  f.network.happens([](transport::listener& to) { to.on_left(1); });
   f.progress();
   REQUIRE(f.failures.size() == 1);
   CHECK(f.failures[0].first == 1);

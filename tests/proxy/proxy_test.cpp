@@ -119,7 +119,7 @@ struct fixture {
 TEST_CASE("a network that throws loses all PEs, and nothing else") {
   fixture f;
   const auto first = f.submit(command_kind::get, 64'000);  // waits for the peer's piece
-  f.network->events.emplace_back(
+  f.network->happens(
       [](transport::listener&) { throw std::runtime_error("the network is broken"); });
   f.tested->host_ref().help(f.tested->host_ref().proxy);
   CHECK(within_seconds(20, [&] { return f.is_replied(first); }));
@@ -136,8 +136,7 @@ TEST_CASE("a network that throws loses all PEs, and nothing else") {
 TEST_CASE("a network that says that nobody can be reached ends every wait") {
   fixture f;
   const auto get = f.submit(command_kind::get, 64'000);
-  f.network->events.emplace_back(
-      [](transport::listener& to) { to.on_failure(-1, "the cable is out"); });
+  f.network->happens([](transport::listener& to) { to.on_failure(-1, "the cable is out"); });
   f.tested->host_ref().help(f.tested->host_ref().proxy);
   CHECK(within_seconds(20, [&] { return f.is_replied(get); }));
   REQUIRE(within_seconds(20, [&] { return !f.told().empty(); }));

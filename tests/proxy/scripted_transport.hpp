@@ -7,8 +7,10 @@
 #include <functional>
 #include <heddle/error.hpp>
 #include <list>
+#include <mutex>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "host/proxy/frame.hpp"
@@ -16,7 +18,8 @@
 
 namespace heddle::testing {
 
-/// A network whose every event a test tells, for one engine: what that posts is kept.
+/// A network whose every event a test tells, for one engine: what that posts is kept, to be
+/// read while no other thread drives the engine. Events may be told at any time.
 class scripted_transport final : public transport {
  public:
   struct message {
@@ -48,7 +51,20 @@ class scripted_transport final : public transport {
   std::deque<std::uint64_t> writes;  ///< their tokens
   std::deque<std::uint64_t> reads;
   std::function<void()> when_post;  ///< in post_write
-  std::deque<std::function<void(listener&)>> events;
+
+  using event = std::function<void(listener&)>;
+  /// One call of progress() each, in this order.
+  void happens(event told) {
+    const std::scoped_lock lock(guard_);
+    events_.push_back(std::move(told));
+  }
+  /// A frame arrives: header and records as they stand.
+  void arrives(bytes frame) {
+    happens([frame = std::move(frame)](listener& to) { to.on_message(frame); });
+  }
+  void completes(std::uint64_t token) {
+    happens([=](listener& to) { to.on_complete(token, 0); });
+  }
 
   [[nodiscard]] const traits& about() const override { return traits_; }
   [[nodiscard]] bytes address() const override { return {}; }
@@ -91,27 +107,30 @@ class scripted_transport final : public transport {
     filling_.remove_if([&](const bytes& each) { return each.data() == message.data(); });
   }
   bool progress(listener& listener) override {
-    if (events.empty()) return false;
-    const auto event = std::move(events.front());
-    events.pop_front();
-    event(listener);
-    return true;
+    const auto next = take_event();
+    if (next) next(listener);
+    return next != nullptr;
   }
   [[nodiscard]] int wait_descriptor() const override { return -1; }
-  [[nodiscard]] bool may_wait() override { return events.empty(); }
-
-  /// A frame arrives: header and records as they stand.
-  void arrives(bytes frame) {
-    events.emplace_back([frame = std::move(frame)](listener& to) { to.on_message(frame); });
-  }
-  void completes(std::uint64_t token) {
-    events.emplace_back([=](listener& to) { to.on_complete(token, 0); });
+  [[nodiscard]] bool may_wait() override {
+    const std::scoped_lock lock(guard_);
+    return events_.empty();
   }
 
  private:
+  [[nodiscard]] event take_event() {
+    const std::scoped_lock lock(guard_);
+    if (events_.empty()) return {};
+    auto out = std::move(events_.front());
+    events_.pop_front();
+    return out;
+  }
+
   const traits traits_;
   const bool refuses_memory_;
   std::list<bytes> filling_;
+  std::mutex guard_;
+  std::deque<event> events_;
 };
 
 /// A frame as a peer makes it.
