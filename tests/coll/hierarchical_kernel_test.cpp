@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// AllReduce by memory within domains and along rails across them, of PEs that are threads: here
+// memory joins the domains too, and the rails' links go by it.
+#include <doctest/doctest.h>
+
+#include "coll/reduction_runner.hpp"
+
+using namespace heddle;
+using namespace heddle::testing;
+
+namespace {
+
+constexpr plan hierarchical{.algo = algorithm::hierarchical, .proto = protocol::simple};
+
+struct shape {
+  int domains;
+  int each;
+  bool in_turn;  ///< how a launcher may deal the PEs to hosts
+};
+
+/// Rails of one-shot and of a ring, of two PEs and of more; PEs that divide by nothing.
+std::vector<shape> shapes() {
+  return fewer<shape>(
+      {{2, 2, false}, {2, 2, true}, {3, 2, true}, {2, 3, false}, {4, 2, false}, {2, 4, true}},
+      {{2, 2, true}, {3, 2, false}});
+}
+
+team_domains domains_of(const shape& of) {
+  std::vector<int> domain_of;
+  for (int pe = 0; pe < of.domains * of.each; ++pe)
+    domain_of.push_back(of.in_turn ? pe % of.domains : pe / of.each);
+  return find_domains(domain_of);
+}
+
+/// check(team, run) for every shape.
+template <class Check>
+void with_shapes(const Check& check, int channels = 1) {
+  for (const shape& of : shapes()) {
+    CAPTURE(of.domains);
+    CAPTURE(of.each);
+    CAPTURE(of.in_turn);
+    const local_team team(of.domains * of.each, {.threads = block_threads()});
+    runner run{
+        .team = team, .chosen = hierarchical, .channels = channels, .domains = domains_of(of)};
+    check(run);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("hierarchical: every type and reduction is exact in any number of domains of any size") {
+  with_shapes([](runner& run) {
+    for (heddle_op_t op : all_ops()) {
+      CAPTURE(op);
+      CHECK_NOTHROW(run.all_types(op, 1, false));
+      CHECK_NOTHROW(run.all_types(op, 1021, true));
+    }
+  });
+}
+
+TEST_CASE("hierarchical: one owner or all, by one-shot or a ring, in one piece or several") {
+  // 8 KiB have one owner; a segment of more than one-shot's capacity goes along a ring.
+  for (const int channels : fewer<int>({1, 5}, {2})) {
+    CAPTURE(channels);
+    with_shapes(
+        [](runner& run) {
+          for (std::size_t count : fewer<std::size_t>(
+                   {0, 2, 3, 17, 2048, 2049, 4099, 70'001, 1'500'007}, {0, 3, 2049, 70'001})) {
+            CAPTURE(count);
+            for (buffers where : {buffers::symmetric, buffers::misaligned, buffers::private_memory,
+                                  buffers::private_on_odd_pes})
+              CHECK_NOTHROW(run.all_reduce<float>(HEDDLE_FLOAT32, HEDDLE_SUM, count,
+                                                  where != buffers::misaligned, where));
+            CHECK_NOTHROW(run.all_reduce<bf16>(HEDDLE_BFLOAT16, HEDDLE_AVG, count, false));
+          }
+        },
+        channels);
+  }
+}
+
+TEST_CASE("hierarchical: one-shots of the whole team before and after it meet their own words") {
+  with_shapes([](runner& run) {
+    for (const std::size_t count : {1, 1021, 70'001, 1, 3000}) {
+      CAPTURE(count);
+      run.chosen = hierarchical;
+      CHECK_NOTHROW(run.all_reduce<int32_t>(HEDDLE_INT32, HEDDLE_SUM, count, false));
+      run.chosen = {.algo = algorithm::one_shot, .proto = protocol::simple};
+      CHECK_NOTHROW(run.all_reduce<int32_t>(HEDDLE_INT32, HEDDLE_MAX, 100, true));
+      run.chosen = {.algo = algorithm::ring, .proto = protocol::simple};
+      CHECK_NOTHROW(run.all_reduce<int32_t>(HEDDLE_INT32, HEDDLE_PROD, count, true));
+    }
+  });
+}

@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "coll/all_reduce_kernels.hpp"
+#include "coll/domains.hpp"
+#include "coll/exact_values.hpp"
+#include "coll/topology.hpp"
+#include "device/local_team.hpp"
+
+namespace heddle::testing {
+
+enum class buffers { symmetric, misaligned, private_memory, private_on_odd_pes };
+
+/// A kernel of the library's with its arguments, as local_team launches it.
+struct library_kernel {
+  heddle_kernel_entry_t entry;
+  typed_all_reduce_args args;
+  void operator()(host_block block) const { entry(&args, &block); }
+};
+
+template <class T>
+typed_all_reduce_args args_of(const plan& chosen, const team_ref& team, heddle_type_t type,
+                              heddle_op_t op, const T* input, T* output, std::size_t count,
+                              const team_order& order = {}) {
+  typed_all_reduce_args args;
+  set_plan(args, chosen);
+  args.team = team;
+  args.topology = topology_of(team.my_pe(), team.n_pes(), order);
+  args.input = input;
+  args.output = output;
+  args.count = count;
+  set_reduction(args, type, op, team.n_pes());
+  return args;
+}
+
+/// body(an element, its type)
+template <class Body>
+void for_each_type(const Body& body) {
+  body(std::int32_t{}, HEDDLE_INT32);
+  body(std::int64_t{}, HEDDLE_INT64);
+  body(std::int8_t{}, HEDDLE_INT8);
+  body(std::int16_t{}, HEDDLE_INT16);
+  body(std::uint8_t{}, HEDDLE_UINT8);
+  body(std::uint16_t{}, HEDDLE_UINT16);
+  body(std::uint32_t{}, HEDDLE_UINT32);
+  body(std::uint64_t{}, HEDDLE_UINT64);
+  body(f8_e4m3{}, HEDDLE_FLOAT8_E4M3);
+  body(f8_e5m2{}, HEDDLE_FLOAT8_E5M2);
+  body(f16{}, HEDDLE_FLOAT16);
+  body(bf16{}, HEDDLE_BFLOAT16);
+  body(float{}, HEDDLE_FLOAT32);
+  body(double{}, HEDDLE_FLOAT64);
+}
+
+/// One AllReduce after the other on all PEs of a team, each checked element by element.
+struct runner {
+  const local_team& team;
+  plan chosen;
+  int channels = 1;
+  int call = 0;
+  team_domains domains{};  ///< for what goes by them
+
+  template <class T>
+  void all_reduce(heddle_type_t type, heddle_op_t op, std::size_t count, bool in_place,
+                  buffers where = buffers::symmetric) {
+    ++call;
+    const auto entry = all_reduce_kernel(type, op).on_host;
+    team.run([&](int pe) {
+      const std::size_t skew = where == buffers::misaligned ? sizeof(T) : 0;
+      const bool is_private =
+          where == buffers::private_memory || (where == buffers::private_on_odd_pes && pe % 2 == 1);
+      std::vector<T> own(is_private ? 2 * count + 2 : 0);
+      T* input = own.empty() ? team.user<T>(pe, skew) : own.data();
+      T* output = in_place      ? input
+                  : own.empty() ? team.user<T>(pe, (std::size_t{24} << 20) + 2 * skew)
+                                : own.data() + count + 1;
+      for (std::size_t i = 0; i < count; ++i)
+        input[i] = from_int<T>(input_of(op, pe, i, call, team.n_pes(), range_of<T>()));
+      output[count] = from_int<T>(77);
+      library_kernel kernel{
+          entry, args_of(chosen, team.ref(pe), type, op, input, output, count, team.ring())};
+      set_domains(kernel.args.topology, pe);
+      team.launch(pe, channels, kernel);
+      if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
+      for (std::size_t i = 0; i < count; ++i) {
+        const T expected = from_int<T>(result_of(op, i, call, team.n_pes(), range_of<T>()));
+        if (std::memcmp(&output[i], &expected, sizeof(T)) != 0)
+          throw std::runtime_error("PE " + std::to_string(pe) + ": element " + std::to_string(i) +
+                                   " of " + std::to_string(count) + " is wrong");
+      }
+      const T guard = from_int<T>(77);
+      if (std::memcmp(&output[count], &guard, sizeof(T)) != 0)
+        throw std::runtime_error("written past the end");
+    });
+  }
+
+  /// ReduceScatter or Reduce: `count` elements of the output, on the PE or the PEs that have one.
+  template <class T>
+  void reduce(reduce_kind kind, heddle_type_t type, heddle_op_t op, std::size_t count,
+              bool in_place, buffers where = buffers::symmetric) {
+    ++call;
+    const auto entry = all_reduce_kernel(type, op).on_host;
+    const int n_pes = team.n_pes();
+    const int root = call % n_pes;
+    const bool scatters = kind == reduce_kind::reduce_scatter;
+    const std::size_t all = scatters ? count * static_cast<std::size_t>(n_pes) : count;
+    team.run([&](int pe) {
+      const std::size_t skew = where == buffers::misaligned ? sizeof(T) : 0;
+      const bool is_private =
+          where == buffers::private_memory || (where == buffers::private_on_odd_pes && pe % 2 == 1);
+      const bool has_output = scatters || pe == root;
+      const std::size_t mine = scatters ? static_cast<std::size_t>(pe) * count : 0;
+      std::vector<T> own(is_private ? all + count + 2 : 0);
+      T* input = own.empty() ? team.user<T>(pe, skew) : own.data();
+      T* output = !has_output   ? nullptr
+                  : in_place    ? input + mine
+                  : own.empty() ? team.user<T>(pe, (std::size_t{48} << 20) + 2 * skew)
+                                : own.data() + all + 1;
+      for (std::size_t i = 0; i < all; ++i)
+        input[i] = from_int<T>(input_of(op, pe, i, call, n_pes, range_of<T>()));
+      if (has_output && !in_place) output[count] = from_int<T>(77);
+      library_kernel kernel{
+          entry, args_of(chosen, team.ref(pe), type, op, input, output, count, team.ring())};
+      kernel.args.kind = kind;
+      kernel.args.root = root;
+      set_root(kernel.args.topology, n_pes, root, team.ring());
+      team.launch(pe, channels, kernel);
+      if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
+      const auto is = [](const T& value, const T& expected) {
+        return std::memcmp(&value, &expected, sizeof(T)) == 0;
+      };
+      for (std::size_t i = 0; has_output && i < count; ++i)
+        if (!is(output[i], from_int<T>(result_of(op, mine + i, call, n_pes, range_of<T>()))))
+          throw std::runtime_error("PE " + std::to_string(pe) + ": element " + std::to_string(i) +
+                                   " of " + std::to_string(count) + " is wrong");
+      if (has_output && !in_place && !is(output[count], from_int<T>(77)))
+        throw std::runtime_error("written past the end");
+      for (std::size_t i = 0; i < all; ++i)
+        if (!(in_place && has_output && i >= mine && i < mine + count) &&
+            !is(input[i], from_int<T>(input_of(op, pe, i, call, n_pes, range_of<T>()))))
+          throw std::runtime_error("an input was changed");
+    });
+  }
+  template <class T>
+  void reduce_both(heddle_type_t type, heddle_op_t op, std::size_t count, bool in_place,
+                   buffers where = buffers::symmetric) {
+    reduce<T>(reduce_kind::reduce, type, op, count, in_place, where);
+    if (chosen.algo != algorithm::tree)  // which has no ReduceScatter
+      reduce<T>(reduce_kind::reduce_scatter, type, op, count, in_place, where);
+  }
+
+  void set_domains(team_topology& topology, int pe) const {
+    if (!domains.is_hierarchy()) return;
+    const auto at = std::find(domains.pes.begin(), domains.pes.end(), pe) - domains.pes.begin();
+    const int place = static_cast<int>(at);
+    topology.domains = {.count = domains.count,
+                        .size = domains.size,
+                        .mine = place / domains.size,
+                        .index = place % domains.size,
+                        .pes = domains.pes.data()};
+  }
+
+  void all_types(heddle_op_t op, std::size_t count, bool in_place) {
+    for_each_type(
+        [&]<class T>(T, heddle_type_t type) { all_reduce<T>(type, op, count, in_place); });
+  }
+  void reduce_all_types(heddle_op_t op, std::size_t count, bool in_place) {
+    for_each_type(
+        [&]<class T>(T, heddle_type_t type) { reduce_both<T>(type, op, count, in_place); });
+  }
+};
+
+// Under the sanitizers, which set the threads, fewer: of the same code more would tell no more.
+inline int block_threads() {
+  const char* threads = std::getenv("HEDDLE_DEV_TEST_THREADS");
+  return threads ? std::atoi(threads) : 1;
+}
+inline bool is_sanitized() { return std::getenv("HEDDLE_DEV_TEST_THREADS") != nullptr; }
+template <class T>
+std::vector<T> fewer(std::vector<T> all, std::vector<T> if_sanitized) {
+  return is_sanitized() ? if_sanitized : all;
+}
+inline std::vector<int> pe_counts(std::vector<int> all) { return fewer(std::move(all), {2, 3}); }
+inline std::vector<heddle_op_t> all_ops() {
+  return fewer<heddle_op_t>({HEDDLE_SUM, HEDDLE_PROD, HEDDLE_MIN, HEDDLE_MAX, HEDDLE_AVG},
+                            {HEDDLE_MAX, HEDDLE_AVG});
+}
+
+}  // namespace heddle::testing
