@@ -102,8 +102,8 @@ class slow_wait {
 };
 
 HEDDLE_APART HEDDLE_FN inline wait_status slow_wait::pause(uint64_t seen) {
-  team_.help();
   patience_.pause([this](uint64_t ns) { team_.nap(ns); });
+  team_.help();
   if (!patience_.is_napping() && patience_.polls() % polls_between_checks != 0)
     return wait_status::ok;
   if (team_.aborted()) return wait_status::aborted;
