@@ -59,7 +59,7 @@ over_the_network() {
   check "$1 nodes: paths" 0 "pe: 2  path: network  reason: reached by tcp .* at 10\.79\." "${job[@]}" "$bin/heddle-info"
   for algo in one_shot two_shot ring tree; do
     HEDDLE_ALGO=$algo check "$1 nodes: AllReduce by $algo" 0 "values : 0 OK" "${thin[@]}" \
-      "$bin/heddle-perf" all_reduce -b 8 -e 40000 -f 71 -n 1 -w 0
+      "$bin/heddle-perf" all_reduce -b 68 -e 100000 -f 37 -n 1 -w 0
   done
   # With more PEs than processors every call takes a time slice or more.
   HEDDLE_ALGO=hierarchical check "$1 nodes: AllReduce by hierarchical" 0 "values : 0 OK" "${job[@]}" \

@@ -10,7 +10,7 @@ export HEDDLE_TRANSPORT=$3
 bin=$1 part=$2 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/checks.sh"
 right="Out of bounds values : 0 OK"
-sizes=(-f 71 -n 1 -w 0)
+sizes=(-f 37 -n 1 -w 0)  # from 68 bytes: 17 floats, 629, 23273
 operations=(put get signal atomic)
 # What is not AllReduce, with the ways that it has between remote PEs.
 collectives=(reduce_scatter:one_shot reduce_scatter:two_shot reduce_scatter:ring reduce:one_shot reduce:two_shot reduce:ring
@@ -36,8 +36,9 @@ on_hosts() {
     IFS=: read -r nodes pes <<<"$hosts"
     for algo in "${some_algorithms[@]}" hierarchical; do
       # With more PEs than processors every call takes a time slice or more.
-      all=(-b 8 -e 40000 -d all -o all)
-      [ $((nodes * pes)) -le 2 ] || all=(-b 4096 -e 4096)
+      all=(-b 68 -e 100000 -d all -o all)
+      [ $((nodes * pes)) -le 2 ] || all=(-b 4100 -e 4100)
+      [ $algo != hierarchical ] || [ "$pes" = 1 ] || all+=(-d all)
       check "all_reduce by $algo on $nodes hosts with $pes PEs" 0 "$right" HEDDLE_ALGO=$algo \
         job "$nodes" "$pes" "$bin/heddle-perf" all_reduce "${sizes[@]}" "${all[@]}"
     done
@@ -45,10 +46,10 @@ on_hosts() {
   for each in "${collectives[@]}"; do
     set_types "$each"
     check "$each on 2 hosts" 0 "$right" HEDDLE_ALGO=${each#*:} \
-      job 2 1 "$bin/heddle-perf" "${each%:*}" -b 8 -e 40000 "${types[@]}" -o all "${sizes[@]}" -r 1
+      job 2 1 "$bin/heddle-perf" "${each%:*}" -b 68 -e 100000 "${types[@]}" -o all "${sizes[@]}" -r 1
     # Again, more PEs than processors.
     [[ $each == *:one_shot || $each == *:two_shot ]] || check "$each on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} \
-      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 4096 -e 4096 "${types[@]}" "${sizes[@]}" -r 1
+      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 4100 -e 4100 "${types[@]}" "${sizes[@]}" -r 1
   done
   for each in "${by_hosts[@]}"; do
     check "$each on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} \
@@ -64,7 +65,7 @@ on_hosts() {
   for each in all_reduce:ring all_reduce:tree all_reduce:hierarchical reduce_scatter:ring reduce:ring reduce:tree "${by_hosts[@]}"; do
     set_types "$each"
     check "$each on 2 hosts whose PEs are dealt in turn" 0 "$right" HEDDLE_ALGO=${each#*:} \
-      job_in_turn 2 2 "$bin/heddle-perf" "${each%:*}" -b 4096 -e 4096 "${types[@]}" "${sizes[@]}" -r 1
+      job_in_turn 2 2 "$bin/heddle-perf" "${each%:*}" -b 4100 -e 4100 "${types[@]}" "${sizes[@]}" -r 1
   done
   check "large buffers" 0 "$right" job 2 1 "$bin/heddle-perf" all_reduce -b 1000000 -e 9000000 -f 9 -n 1 -w 0
   check "flags of 8 bits" 0 "$right" HEDDLE_EPOCH_BITS=8 job 2 1 "$bin/heddle-perf" all_reduce -b 8 -e 8 -n 300
@@ -83,7 +84,7 @@ on_hosts() {
   "$here/hosts.sh" netem "$folder/2" 1 "delay 5ms 2ms loss 2% duplicate 1%"
   case $? in
     0)
-      check "a slow and lossy network" 0 "$right" job 2 1 "$bin/heddle-perf" all_reduce -b 8 -e 40000 -f 71 -n 2 -w 0
+      check "a slow and lossy network" 0 "$right" job 2 1 "$bin/heddle-perf" all_reduce -b 68 -e 100000 -f 37 -n 2 -w 0
       check "put through it" 0 "values : 0" job 2 1 "$bin/heddle-perf" put -b 1 -e 70001 -f 41 -n 2
       ;;
     77) echo "a slow and lossy network was not tried" ;;
@@ -106,15 +107,15 @@ on_one_host() {
   export HEDDLE_P2P_DISABLE=1
   for n in 2 3 5; do
     for algo in "${some_algorithms[@]}"; do
-      all=(-b 8 -e 40000 -d all -o all)
-      [ "$n" -le 2 ] || all=(-b 4096 -e 4096)
+      all=(-b 68 -e 100000 -d all -o all)
+      [ "$n" -le 2 ] || all=(-b 4100 -e 4100 -d all)
       check "all_reduce by $algo on $n PEs" 0 "$right" HEDDLE_ALGO=$algo \
         "$bin/heddle-run" --bind-to none --timeout 50 -n "$n" "$bin/heddle-perf" all_reduce "${sizes[@]}" "${all[@]}"
     done
   done
   for each in "${collectives[@]}"; do
     check "$each on 3 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} "$bin/heddle-run" --bind-to none --timeout 50 -n 3 \
-      "$bin/heddle-perf" "${each%:*}" -b 8 -e 40000 -d all -o all "${sizes[@]}" -r 1
+      "$bin/heddle-perf" "${each%:*}" -b 68 -e 100000 -d all -o all "${sizes[@]}" -r 1
   done
   for operation in "${operations[@]}"; do
     check "$operation" 0 "values : 0" \
