@@ -73,19 +73,6 @@ ordered_json devices() {
   return result;
 }
 
-ordered_json fabrics() {
-  auto result = ordered_json::array();
-  const auto settings = heddle::environment::from_process();
-  for (const auto& each : heddle::find_fabrics(settings.fabric_provider, settings.socket_ifname,
-                                               heddle::wants_cards_only(settings))) {
-    result.push_back({{"provider", each.provider}, {"interface", each.interface}});
-    if (!each.address.empty()) result.back()["address"] = each.address;
-    result.back()["verdict"] = each.verdict;
-    if (!each.promises.empty()) result.back()["promises"] = each.promises;
-  }
-  return result;
-}
-
 /// heddle-info is where one looks when the variables are wrong: then as if they were not set.
 heddle::environment settings() {
   try {
@@ -93,6 +80,19 @@ heddle::environment settings() {
   } catch (const heddle::error&) {
     return {};
   }
+}
+
+ordered_json fabrics() {
+  auto result = ordered_json::array();
+  const auto wanted = settings();
+  for (const auto& each : heddle::find_fabrics(wanted.fabric_provider, wanted.socket_ifname,
+                                               heddle::wants_cards_only(wanted))) {
+    result.push_back({{"provider", each.provider}, {"interface", each.interface}});
+    if (!each.address.empty()) result.back()["address"] = each.address;
+    result.back()["verdict"] = each.verdict;
+    if (!each.promises.empty()) result.back()["promises"] = each.promises;
+  }
+  return result;
 }
 
 ordered_json rdma_ports() {
@@ -175,6 +175,8 @@ heddle_status_t heddle_info_json(heddle_runtime_t runtime, char** json) {
                     {"why_no_multicast", memory.why_no_multicast()}};
       if (auto* network = runtime->network()) {
         all["job"]["network"] = network->about().name;
+        if (!network->why_no_other().empty())
+          all["job"]["why_no_other_network"] = network->why_no_other();
         all["job"]["proxy_processors"] =
             network->processors().empty() ? "any" : network->processors();
         all["job"]["cards_reach_gpu"] = network->reaches_gpu();

@@ -175,7 +175,7 @@ network_choice choose_network(const environment& settings, bootstrap& bootstrap,
     const bool common = std::all_of(all.begin(), all.end(), [&](const auto& each) {
       return !each.kind.empty() && each.kind == all[0].kind;
     });
-    if (common) return {std::move(mine.network), "", ""};
+    if (common) return {std::move(mine.network), reason, ""};
     reason += (reason.empty() ? "" : "; ") + why_not_common(kind, all);
     const auto asks =
         std::find_if(all.begin(), all.end(), [](const auto& each) { return !each.wish.empty(); });

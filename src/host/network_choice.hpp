@@ -14,7 +14,8 @@ namespace heddle {
 
 struct network_choice {
   std::unique_ptr<transport> network;  ///< null if there is none that all PEs have
-  std::string reason;                  ///< why there is none: the same text on all PEs
+  std::string reason;                  ///< why none that would be taken before it, or none at all:
+                                       ///< the same text on all PEs; "" for the first
   std::string wish;                    ///< who asked for one, and how; "" if nobody did
 };
 

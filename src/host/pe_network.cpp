@@ -99,11 +99,12 @@ std::unique_ptr<pe_network> pe_network::join(const parts& parts, failure_callbac
     addresses.emplace_back(address.begin(), address.end());
   }
   choice.network->set_addresses(std::move(addresses));
-  log::info(log::subsystem::transport, "PEs whose memory is not mapped are reached by {}",
-            choice.network->about().name);
+  log::info(log::subsystem::transport, "PEs whose memory is not mapped are reached by {}{}{}",
+            choice.network->about().name, choice.reason.empty() ? "" : "; ", choice.reason);
   std::unique_ptr<pe_network> joined(
       new pe_network(parts, std::move(choice.network), std::move(on_failure)));
   joined->host_names_ = std::move(host_names);
+  joined->why_no_other_ = std::move(choice.reason);
   joined->mapped_ = std::move(mapped);
   bootstrap.barrier(until);  // nobody is sent anything before its memory is known here
   return joined;

@@ -82,6 +82,8 @@ class pe_network {
   [[nodiscard]] bool reaches_gpu() { return proxy_->reaches_gpu(); }
   /// Those that the proxy's thread runs on, nearest to its card: "0-15"; empty: any.
   [[nodiscard]] const std::string& processors() const { return processors_; }
+  /// Why none of those that are taken before this network; "" for the first.
+  [[nodiscard]] const std::string& why_no_other() const { return why_no_other_; }
   /// Which PEs each PE of the job maps, as all of them know.
   [[nodiscard]] const mapped_pes& mapped() const { return mapped_; }
 
@@ -94,6 +96,7 @@ class pe_network {
   std::vector<symmetric_heap*> heaps_;
   std::unique_ptr<proxy> proxy_;
   std::string processors_;
+  std::string why_no_other_;
   std::vector<std::string> host_names_;
   mapped_pes mapped_;
   std::shared_ptr<void> device_ref_;  ///< where kernels cannot read the host's memory quickly

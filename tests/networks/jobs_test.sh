@@ -79,6 +79,11 @@ on_hosts() {
   check "init, again, and after finalize" 0 "RIGHT" job 2 1 "$bin/lifecycle_pe"
   check "heddle-info" 0 "pe: 2  path: network  reason: reached by $HEDDLE_TRANSPORT .* at 10\.79\..*another host" \
     job 2 2 "$bin/heddle-info"
+  if [ "$HEDDLE_TRANSPORT" = tcp ]; then
+    check "heddle-info of networks that were not taken" 0 \
+      "why_no_other_network +of verbs, PE 0 has none: .*; of libfabric, PE 0 has none: HEDDLE_TRANSPORT=tcp" \
+      job 2 1 "$bin/heddle-info"
+  fi
   check "heddle-info of a neighbour" 0 "pe: 1  path: mapped" job 2 2 "$bin/heddle-info"
   # What it sends comes late, or twice.
   "$here/hosts.sh" netem "$folder/2" 1 "delay 5ms 2ms loss 2% duplicate 1%"

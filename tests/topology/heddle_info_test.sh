@@ -37,6 +37,8 @@ check "picture is replaced" 0 "Topology of $(uname -n)" python3 -c "$is_picture"
 check "nothing else is left" 0 "^3$" sh -c 'ls -A "$1" | wc -l' sh "$scratch"
 check "no folder for the picture" 1 "cannot write .*no/such/x.svg: No such file or directory" \
   "$bin/heddle-info" --no-job --topology-svg "$scratch/no/such/x.svg"
+check "variables that heddle cannot take are listed all the same" 0 "\*HEDDLE_SPIN +nonsense" \
+  env HEDDLE_SPIN=nonsense "$bin/heddle-info" --no-job
 check "a folder in place of the picture" 1 "cannot write .*directory" "$bin/heddle-info" --no-job --topology-svg "$scratch"
 check "no such machine" 1 "nowhere.xml cannot be read: No such file or directory" "$bin/heddle-info" --topology-file nowhere.xml
 check "no machine" 1 "is not a machine in hwloc's XML" "$bin/heddle-info" --topology-file "$scratch/dgx.svg"
