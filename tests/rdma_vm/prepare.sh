@@ -9,8 +9,8 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 folder=$(realpath -m "$1")
 modules=(virtio_pci virtio_console 9pnet_virtio 9p overlay crc32_generic crc32c_generic ib_uverbs rdma_rxe veth)
-# For libfabric alone.
-optional=(rdma_ucm)
+# For libfabric; for lossy links.
+optional=(rdma_ucm sch_netem)
 
 give_up() { echo "rdma_vm: $*" >&2; exit 77; }
 

@@ -12,7 +12,7 @@ export HEDDLE_IB_RETRY_CNT=6
 right="Out of bounds values : 0 OK"
 
 for algo in one_shot two_shot ring tree; do
-  check "all_reduce by $algo" 0 "$right" HEDDLE_ALGO=$algo "$pair" "$bin/heddle-perf" all_reduce -b 8 -e 40000 -f 71 -n 1 -w 0
+  check "all_reduce by $algo" 0 "$right" HEDDLE_ALGO=$algo "$pair" "$bin/heddle-perf" all_reduce -b 8 -e 41000 -f 71 -n 1 -w 0
 done
 check "all_reduce of 1 MB" 0 "$right" "$pair" "$bin/heddle-perf" all_reduce -b 1000000 -e 1000000 -n 1 -w 0
 for operation in put get signal atomic; do
@@ -22,4 +22,90 @@ check "the path" 0 "pe: 1  path: network  reason: reached by verbs" "$pair" "$bi
 for wait in all_reduce kernel_quiet finalize; do
   check "a PE dies, $wait" 137 "^RIGHT" "$pair" "$bin/struck_pe" "$wait" kill 1
 done
+
+# Puts and gets of a stopped PE's memory need its card alone: they are not waits for it.
+for wait in all_reduce atomic kernel_barrier; do
+  rm -f "$folder/ended"
+  # struck_pe knows the imitated hosts' addresses: its RIGHT is not asked for.
+  check "a PE stops, $wait" 137 "after [0-9]\.[0-9]+ s, .*reached by verbs .* at rxe1:1, 10\.77\.0\.2.*does not answer" \
+    HEDDLE_TIMEOUT=3 "$pair" "$bin/struck_pe" "$wait" stop 1 "$folder/ended"
+done
+rm -f "$folder/ended"
+check "a PE stops, wait_until" 137 "^RIGHT" HEDDLE_TIMEOUT=3 "$pair" "$bin/struck_pe" wait_until stop 1 "$folder/ended"
+
+# count_told NAME PATTERN: the last check's PEs both said so.
+count_told() { [ "$(grep -cE "$2" <<<"$out")" = 2 ] && passed=$((passed + 1)) || fail "$1: not told by both PEs: $out"; }
+
+settings() {
+  local none="PE 0 has HEDDLE_TRANSPORT=verbs, .*of verbs, PE 0 has none: "
+  check "verbs that are disabled" 1 "${none}HEDDLE_IB_DISABLE=1" HEDDLE_IB_DISABLE=1 "$pair" "$bin/hello"
+  count_told "verbs that are disabled" "$none"
+  check "no verbs, another network" 0 "pe: 1  path: network  reason: reached by tcp" \
+    HEDDLE_IB_DISABLE=1 HEDDLE_TRANSPORT=auto "$pair" "$bin/heddle-info"
+  check "a device that there is not" 1 '^  rxe0:1: HEDDLE_IB_HCA="=nothing" leaves it out' \
+    HEDDLE_IB_HCA="=nothing" "$pair" "$bin/hello"
+  count_told "a device that there is not" '^  rxe1:1: HEDDLE_IB_HCA="=nothing" leaves it out'
+  check "a GID that there is not" 1 "HEDDLE_IB_GID_INDEX=77, which is empty in this port's table" \
+    HEDDLE_IB_GID_INDEX=77 "$pair" "$bin/hello"
+  count_told "a GID that there is not" "$none"
+}
+
+info() {
+  local chosen="use: chosen, number 1 of 1: .* gid: [0-9]+: RoCE v2, IPv4" gids='gids: \[.*"[0-9]+: RoCE v2 10\.77\.0\.'
+  check "heddle-info of the chosen port" 0 \
+    "port: rxe0:1  state: ACTIVE .* $chosen 10\.77\.0\.1 of va  ${gids}1\"" "$pair" "$bin/heddle-info"
+  if grep -qE "port: rxe1:1 .*distance: at an unknown distance .*\"=rxe0\" leaves it out .*${gids}2\"" <<<"$out" &&
+    grep -qE "^  proxy_processors +any$" <<<"$out"; then passed=$((passed + 1)); else
+    fail "heddle-info of the other port: $out"
+  fi
+  check "heddle-info of a GID that is forced" 0 "port: rxe0:1 .* gid: 0: HEDDLE_IB_GID_INDEX: RoCE v2, " \
+    HEDDLE_IB_GID_INDEX=0 "$bin/heddle-info"
+}
+
+# may_lock KIBIBYTES COMMAND...: who has CAP_IPC_LOCK may lock any amount.
+may_lock() { ulimit -l "$1" && shift && timeout 60 "$pair" setpriv --bounding-set -ipc_lock --inh-caps -ipc_lock "$@"; }
+
+little_to_lock() {
+  local asked="asked the network card to take .* of memory: .*; this process may lock"
+  check "a limit on locked memory" 1 "$asked 64 KiB \(ulimit -l\).*raise the limit" may_lock 64 "$bin/hello"
+  count_told "a limit on locked memory" "$asked"
+  # It takes more of its heap than it may lock.
+  check "a limit on locked memory, met later" 1 "$asked 19\.5 MiB \(ulimit -l\)" \
+    may_lock 20000 "$bin/heddle-perf" put -b 32000000 -e 32000000 -n 1 -w 0
+}
+
+# on_netem DEVICES RULE: what leaves these is treated by tc's netem; off: no longer.
+on_netem() {
+  local device message
+  for device in $1; do
+    [ "$2" != off ] || { tc qdisc del dev "$device" root; continue; }
+    # shellcheck disable=SC2086  # the rule is words
+    message=$(tc qdisc add dev "$device" root netem $2 2>&1) ||
+      { fail "no netem on $device (the kernel's sch_netem: prepare.sh): $message"; return 1; }
+  done
+}
+
+# lossy TRANSPORT DEVICES RULE
+lossy() {
+  local device
+  export HEDDLE_TRANSPORT=$1
+  on_netem "$2" "$3" || return
+  check "all_reduce by $1 on a slow and lossy network" 0 "$right" \
+    "$pair" "$bin/heddle-perf" all_reduce -b 8 -e 41000 -f 71 -n 1 -w 0
+  check "put by $1 on a slow and lossy network" 0 "values : 0" "$pair" "$bin/heddle-perf" put -b 1 -e 70001 -f 41 -n 2
+  for device in $2; do
+    if tc -s qdisc show dev "$device" | grep -q "dropped [1-9]"; then passed=$((passed + 1)); else
+      fail "$1: $device lost nothing: $(tc -s qdisc show dev "$device")"
+    fi
+  done
+  on_netem "$2" off
+}
+
+settings
+info
+little_to_lock
+# An RDMA card sends all again that came out of order: delays here are even, and it tries without end.
+HEDDLE_IB_RETRY_CNT=7 HEDDLE_IB_TIMEOUT=15 lossy verbs "va vb" "delay 1ms loss 2% duplicate 1% limit 100000"
+# What is between addresses of one machine goes over lo.
+lossy tcp lo "delay 1ms 0.3ms loss 2% duplicate 1% limit 100000"
 finish
