@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # What a job on imitated hosts is told when a PE dies or stops, a cable is pulled, or there is no network such as was asked for.
-# All that wait end in time, and nothing is left. Status 77: cannot be run here.
-# usage: faults_test.sh BIN-FOLDER losses|stops|settings [tcp|libfabric]
+# All that wait end in time, and nothing is left. So too on one host over each of libfabric's providers, by which nothing else
+# runs whole jobs. Status 77: cannot be run here.
+# usage: faults_test.sh BIN-FOLDER losses|stops|settings|providers [tcp|libfabric]
 set -uo pipefail
 bin=$1 part=$2 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/checks.sh"
@@ -39,6 +40,26 @@ losses() {
     rm "$folder/go"
     "$here/hosts.sh" link "$folder/2" 2 up
   done
+  [ "${HEDDLE_TRANSPORT:-}" != tcp ] || long_deadline
+}
+
+# A host that is gone is noticed long before a long deadline; struck_pe, which expects the deadline, says WRONG.
+long_deadline() {
+  local cut lost="is lost: its connection failed"
+  (
+    until [ -e "$folder/go" ]; do sleep 0.1; done
+    "$here/hosts.sh" link "$folder/2" 2 down
+  ) &
+  cut=$!
+  check "a cable is pulled, and the deadline is far" 1 "after [0-9]\.[0-9]+ s, .*PE 1 of team world .* $lost" \
+    HEDDLE_TIMEOUT=40 job 2 1 "$bin/struck_pe" wait_until link 1 "$folder/go"
+  if grep -qE "after [0-9]\.[0-9]+ s, .*PE 0 of team world .* $lost" <<<"$out"; then passed=$((passed + 1)); else
+    fail "the cable's other end: $out"
+  fi
+  touch "$folder/go"
+  wait $cut
+  rm "$folder/go"
+  "$here/hosts.sh" link "$folder/2" 2 up
 }
 
 stops() {
@@ -92,8 +113,29 @@ settings() {
   check "nobody needs it" 0 "PE 0 of 2 was sent 101" job 2 1 "$bin/hello"
 }
 
+providers() {
+  local provider wait tried=0 all two=("$bin/heddle-run" --bind-to none --keep-going --timeout 50 -n 2)
+  export HEDDLE_P2P_DISABLE=1 HEDDLE_TRANSPORT=libfabric HEDDLE_TIMEOUT=20
+  # Which of them there are depends on libfabric's version.
+  all=$("$bin/heddle-info" 2>/dev/null)
+  for provider in sockets "tcp;ofi_rxm" "udp;ofi_rxd" shm net; do
+    grep -q "^  $provider " <<<"$all" || { echo "not over $provider, which is not here"; continue; }
+    tried=$((tried + 1))
+    export HEDDLE_FABRIC_PROVIDER=$provider
+    check "all_reduce over $provider" 0 "Out of bounds values : 0 OK" \
+      "${two[@]}" "$bin/heddle-perf" all_reduce -b 8 -e 40000 -f 17 -n 1 -w 0
+    check "put over $provider" 0 "values : 0" "${two[@]}" "$bin/heddle-perf" put -b 1 -e 70001 -f 41 -n 2
+    check "a job over $provider is over it" 0 "pe: 1  path: network  reason: reached by libfabric $provider " \
+      "${two[@]}" "$bin/heddle-info"
+    for wait in all_reduce kernel_quiet; do
+      check "a PE dies over $provider, $wait" 137 "^RIGHT" "${two[@]}" "$bin/struck_pe" "$wait" kill 1
+    done
+  done
+  [ $tried -ge 3 ] || fail "libfabric has $tried of these providers"
+}
+
 case $part in
-  losses | stops | settings) $part ;;
+  losses | stops | settings | providers) $part ;;
   *) exit 2 ;;
 esac
 finish
