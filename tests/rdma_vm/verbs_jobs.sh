@@ -69,9 +69,11 @@ little_to_lock() {
   local asked="asked the network card to take .* of memory: .*; this process may lock"
   check "a limit on locked memory" 1 "$asked 64 KiB \(ulimit -l\).*raise the limit" may_lock 64 "$bin/hello"
   count_told "a limit on locked memory" "$asked"
-  # It takes more of its heap than it may lock.
-  check "a limit on locked memory, met later" 1 "$asked 19\.5 MiB \(ulimit -l\)" \
+  # It takes more of its heap than it may lock; and both are told whose limit it is, the target's or the source's.
+  asked="PE [01] aborted team world: $asked 19\.5 MiB \(ulimit -l\)"
+  check "a limit on locked memory, met later" 1 "$asked" \
     may_lock 20000 "$bin/heddle-perf" put -b 32000000 -e 32000000 -n 1 -w 0
+  count_told "a limit on locked memory, met later" "$asked"
 }
 
 # on_netem DEVICES RULE: what leaves these is treated by tc's netem; off: no longer.

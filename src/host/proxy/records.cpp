@@ -280,7 +280,7 @@ void command_engine::tell_piece(int from, int lane_index, const record_header& h
       key = piece->key;
     }
   } catch (const error& refused) {
-    if (memory_.on_host(region_of(place))) return on_failure_(from, refused.what());
+    if (memory_.on_host(region_of(place))) return on_failure_(options_.my_pe, refused.what());
     give_up_region(region_of(place), refused.what());
   }
   if (reached_.is_hidden(region_of(place)))
