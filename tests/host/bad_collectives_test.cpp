@@ -72,6 +72,57 @@ TEST_CASE("arguments are checked before anything is sent") {
   });
 }
 
+TEST_CASE("no memory for elements that there are, in any call") {
+  run_as_threads(2, [](runtime& self) {
+    const auto team = self.world().handle();
+    const int me = self.my_pe();
+    float data[16] = {};
+    constexpr auto sum = HEDDLE_SUM;
+    const std::size_t counts[] = {2, 2};
+    const std::size_t places[] = {0, 8};
+    const auto is_null = [](heddle_status_t status, const char* function, const char* which) {
+      check_error(of(status), invalid, {function, which});
+    };
+    is_null(heddle_all_reduce(team, nullptr, data, 4, f32, sum, nullptr), "heddle_all_reduce",
+            "input is NULL");
+    is_null(heddle_all_reduce(team, data, nullptr, 4, f32, sum, nullptr), "heddle_all_reduce",
+            "output is NULL");
+    is_null(heddle_reduce(team, nullptr, data, 4, f32, sum, 0, nullptr), "heddle_reduce",
+            "input is NULL");
+    is_null(heddle_reduce(team, data, nullptr, 4, f32, sum, me, nullptr), "heddle_reduce",
+            "output is NULL");
+    is_null(heddle_reduce_scatter(team, nullptr, data, 4, f32, sum, nullptr),
+            "heddle_reduce_scatter", "input is NULL");
+    is_null(heddle_broadcast(team, nullptr, data, 4, f32, me, nullptr), "heddle_broadcast",
+            "input is NULL");
+    is_null(heddle_broadcast(team, data, nullptr, 4, f32, 1 - me, nullptr), "heddle_broadcast",
+            "output is NULL");
+    is_null(heddle_all_to_all(team, nullptr, data, 4, f32, nullptr), "heddle_all_to_all",
+            "input is NULL");
+    is_null(heddle_all_to_all(team, data, nullptr, 4, f32, nullptr), "heddle_all_to_all",
+            "output is NULL");
+    is_null(heddle_gather(team, nullptr, data, 4, f32, 0, nullptr), "heddle_gather",
+            "input is NULL");
+    is_null(heddle_gather(team, data, nullptr, 4, f32, me, nullptr), "heddle_gather",
+            "output is NULL");
+    is_null(heddle_scatter(team, nullptr, data, 4, f32, me, nullptr), "heddle_scatter",
+            "input is NULL");
+    is_null(heddle_scatter(team, data, nullptr, 4, f32, 0, nullptr), "heddle_scatter",
+            "output is NULL");
+    is_null(heddle_all_gather_v(team, nullptr, data, counts, places, f32, nullptr),
+            "heddle_all_gather_v", "input is NULL");
+    is_null(heddle_all_gather_v(team, data, nullptr, counts, places, f32, nullptr),
+            "heddle_all_gather_v", "output is NULL");
+    is_null(heddle_reduce_scatter_v(team, nullptr, data, counts, places, f32, sum, nullptr),
+            "heddle_reduce_scatter_v", "input is NULL");
+    is_null(heddle_all_to_all_v(team, nullptr, counts, places, data, counts, places, f32, nullptr),
+            "heddle_all_to_all_v", "input is NULL");
+    is_null(heddle_all_to_all_v(team, data, counts, places, nullptr, counts, places, f32, nullptr),
+            "heddle_all_to_all_v", "output is NULL");
+    self.world().barrier();
+  });
+}
+
 TEST_CASE("buffers that overlap, but as the call allows") {
   run_as_threads(2, [](runtime& self) {
     const auto team = self.world().handle();
@@ -87,6 +138,23 @@ TEST_CASE("buffers that overlap, but as the call allows") {
     check_error(
         of(heddle_reduce_scatter(team, data, data + 4 * (1 - me), 4, f32, HEDDLE_SUM, nullptr)),
         invalid, {"overlap", "in place"});
+    check_error(of(heddle_all_reduce(team, data, data + 1, 4, f32, HEDDLE_SUM, nullptr)), invalid,
+                {"heddle_all_reduce", "overlap"});
+    // Of the root: the others have one buffer.
+    check_error(of(heddle_reduce(team, data, data + 1, 4, f32, HEDDLE_SUM, me, nullptr)), invalid,
+                {"heddle_reduce", "overlap"});
+    check_error(of(heddle_gather(team, data + 4 * (1 - me), data, 4, f32, me, nullptr)), invalid,
+                {"heddle_gather", "overlap"});
+    check_error(of(heddle_scatter(team, data, data + 4 * (1 - me), 4, f32, me, nullptr)), invalid,
+                {"heddle_scatter", "overlap"});
+    const std::size_t counts[] = {2, 2};
+    const std::size_t places[] = {0, 4};
+    check_error(
+        of(heddle_all_gather_v(team, data + 4 * (1 - me), data, counts, places, f32, nullptr)),
+        invalid, {"heddle_all_gather_v", "overlap"});
+    check_error(
+        of(heddle_all_to_all_v(team, data, counts, places, data, counts, places, f32, nullptr)),
+        invalid, {"heddle_all_to_all_v", "overlap"});
     self.world().reduce_scatter(data, data + 4 * me, 4, heddle::op::sum);
     self.world().all_gather(data + 4 * me, data, 4);
     self.world().broadcast(data, data, 4, 1);
@@ -228,6 +296,24 @@ TEST_CASE("HEDDLE_CHECK=1 names who calls differently") {
     check_error(of(me == 1 ? heddle_all_reduce(team, data, other, 4, f32, HEDDLE_SUM, nullptr)
                            : heddle_reduce_scatter(team, data, other, 4, f32, HEDDLE_SUM, nullptr)),
                 mismatch, {"different functions"});
+    const std::size_t differing = me == 1 ? 5 : 4;
+    const auto type = me == 2 ? HEDDLE_INT32 : f32;
+    const auto differ = [](heddle_status_t status, const char* theirs) {
+      check_error(of(status), mismatch, {theirs, "PE 0 gave count 4, type float32"});
+    };
+    differ(heddle_all_reduce(team, data, other, differing, f32, HEDDLE_SUM, nullptr),
+           "PE 1 gave count 5");
+    differ(heddle_all_reduce(team, data, other, 4, type, HEDDLE_SUM, nullptr),
+           "PE 2 gave count 4, type int32");
+    differ(heddle_reduce_scatter(team, data, other, differing, f32, HEDDLE_SUM, nullptr),
+           "PE 1 gave count 5");
+    differ(heddle_all_to_all(team, data, other, differing, f32, nullptr), "PE 1 gave count 5");
+    differ(heddle_all_to_all(team, data, other, 4, type, nullptr), "PE 2 gave count 4, type int32");
+    differ(heddle_gather(team, data, other, differing, f32, 0, nullptr), "PE 1 gave count 5");
+    differ(heddle_scatter(team, data, other, differing, f32, 0, nullptr), "PE 1 gave count 5");
+    check_error(of(heddle_all_reduce(team, data, other, 4, f32, me == 1 ? HEDDLE_MAX : HEDDLE_SUM,
+                                     nullptr)),
+                mismatch, {"PE 1 gave count 4, type float32, op", "PE 0 gave"});
     const std::size_t counts[] = {2, 3, me == 2 ? std::size_t{9} : 4};
     const std::size_t places[] = {0, 16, 32};
     check_error(of(heddle_all_gather_v(team, data, other, counts, places, f32, nullptr)), mismatch,
