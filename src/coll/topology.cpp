@@ -50,6 +50,15 @@ int second_position(int position, int n_pes) {
 
 }  // namespace
 
+void set_domains(team_topology& topology, const team_domains& domains, const std::int32_t* pes) {
+  if (!domains.is_hierarchy()) return;
+  topology.domains = {.count = domains.count,
+                      .size = domains.size,
+                      .mine = topology.ring_position / domains.size,
+                      .index = topology.ring_position % domains.size,
+                      .pes = pes};
+}
+
 void set_root(team_topology& topology, int n_pes, int root, const team_order& order) {
   const int position = topology.ring_position;
   topology.ring_root = order.position(root);

@@ -4,6 +4,7 @@
 
 #include <heddle/device/coll/all_reduce.hpp>
 
+#include "coll/domains.hpp"
 #include "coll/team_order.hpp"
 
 namespace heddle {
@@ -15,6 +16,10 @@ namespace heddle {
 /// binary tree in order, so that its leaves are the even positions; the second is its mirror image
 /// (n even) or the same shifted by one (n odd), so that its inner nodes are leaves of the first.
 team_topology topology_of(int pe, int n_pes, const team_order& order = {});
+
+/// The hierarchy, if the domains are one, seen from the PE whose topology it is and whose ring goes
+/// domain by domain. `pes`: those of the domains, or a copy where the kernel reads it.
+void set_domains(team_topology& topology, const team_domains& domains, const std::int32_t* pes);
 
 /// Where `root` is on the ring and in the trees, seen from the PE whose topology it is.
 void set_root(team_topology& topology, int n_pes, int root, const team_order& order = {});

@@ -157,13 +157,7 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
 /// For kernels.
 heddle::team_topology heddle_team::topology() const {
   auto topology = heddle::topology_of(my_pe(), n_pes(), ring_order_);
-  if (!domains_.is_hierarchy()) return topology;
-  const int place = topology.ring_position;  // domain by domain as well
-  topology.domains = {.count = domains_.count,
-                      .size = domains_.size,
-                      .mine = place / domains_.size,
-                      .index = place % domains_.size,
-                      .pes = pes_by_domain(true)};
+  heddle::set_domains(topology, domains_, pes_by_domain(true));
   return topology;
 }
 

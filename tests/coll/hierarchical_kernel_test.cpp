@@ -5,6 +5,7 @@
 // memory joins the domains too, and the rails' links go by it.
 #include <doctest/doctest.h>
 
+#include "coll/dealt_domains.hpp"
 #include "coll/reduction_runner.hpp"
 
 using namespace heddle;
@@ -27,23 +28,17 @@ std::vector<shape> shapes() {
       {{2, 2, true}, {3, 2, false}});
 }
 
-team_domains domains_of(const shape& of) {
-  std::vector<int> domain_of;
-  for (int pe = 0; pe < of.domains * of.each; ++pe)
-    domain_of.push_back(of.in_turn ? pe % of.domains : pe / of.each);
-  return find_domains(domain_of);
-}
-
-/// check(team, run) for every shape.
+/// check(run) for every shape.
 template <class Check>
 void with_shapes(const Check& check, int channels = 1) {
   for (const shape& of : shapes()) {
     CAPTURE(of.domains);
     CAPTURE(of.each);
     CAPTURE(of.in_turn);
-    const local_team team(of.domains * of.each, {.threads = block_threads()});
-    runner run{
-        .team = team, .chosen = hierarchical, .channels = channels, .domains = domains_of(of)};
+    const int n_pes = of.domains * of.each;
+    const auto domains = domains_of(n_pes, of.each, of.in_turn);
+    const local_team team(n_pes, {.threads = block_threads(), .ring = team_order(domains.pes)});
+    runner run{.team = team, .chosen = hierarchical, .channels = channels, .domains = domains};
     check(run);
   }
 }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
@@ -10,7 +9,6 @@
 #include <vector>
 
 #include "coll/all_reduce_kernels.hpp"
-#include "coll/domains.hpp"
 #include "coll/exact_values.hpp"
 #include "coll/topology.hpp"
 #include "device/local_team.hpp"
@@ -87,7 +85,7 @@ struct runner {
       output[count] = from_int<T>(77);
       library_kernel kernel{
           entry, args_of(chosen, team.ref(pe), type, op, input, output, count, team.ring())};
-      set_domains(kernel.args.topology, pe);
+      set_domains(kernel.args.topology, domains, domains.pes.data());
       team.launch(pe, channels, kernel);
       if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
       for (std::size_t i = 0; i < count; ++i) {
@@ -155,17 +153,6 @@ struct runner {
     reduce<T>(reduce_kind::reduce, type, op, count, in_place, where);
     if (chosen.algo != algorithm::tree)  // which has no ReduceScatter
       reduce<T>(reduce_kind::reduce_scatter, type, op, count, in_place, where);
-  }
-
-  void set_domains(team_topology& topology, int pe) const {
-    if (!domains.is_hierarchy()) return;
-    const auto at = std::find(domains.pes.begin(), domains.pes.end(), pe) - domains.pes.begin();
-    const int place = static_cast<int>(at);
-    topology.domains = {.count = domains.count,
-                        .size = domains.size,
-                        .mine = place / domains.size,
-                        .index = place % domains.size,
-                        .pes = domains.pes.data()};
   }
 
   void all_types(heddle_op_t op, std::size_t count, bool in_place) {

@@ -12,10 +12,12 @@
 #include <thread>
 #include <vector>
 
+#include "coll/dealt_domains.hpp"
 #include "coll/relay_tree.hpp"
 #include "device/local_team.hpp"
 
 using namespace heddle;
+using heddle::testing::domains_of;
 using heddle::testing::local_team;
 
 namespace {
@@ -117,14 +119,6 @@ void broadcast(const local_team& team, const team_domains& domains, int pe, unsi
   if (!output.has(call, how.root, 0, how.bytes))
     throw std::runtime_error("call " + std::to_string(call) + " is wrong at PE " +
                              std::to_string(pe));
-}
-
-/// `each` PEs of a domain, dealt in turn, or the first ones of the first domain and so on.
-team_domains domains_of(int n_pes, int each, bool in_turn) {
-  std::vector<int> domain_of;
-  const int count = (n_pes + each - 1) / each;
-  for (int pe = 0; pe < n_pes; ++pe) domain_of.push_back(in_turn ? pe % count : pe / each);
-  return find_domains(domain_of);
 }
 
 void all_gather(const local_team& team, const team_domains& domains, int pe, unsigned call,
