@@ -13,8 +13,23 @@ bin=$1 part=$2 here=$(cd "$(dirname "$0")" && pwd)
 export HEDDLE_TIMEOUT=3
 waits=(all_reduce barrier put get atomic wait_until kernel_wait kernel_quiet kernel_barrier finalize)
 
+# check_cut CHECK'S WORDS...: the same, of a job on two hosts that asks by $folder/go for the second's cable to be pulled.
+check_cut() {
+  local cut
+  (
+    until [ -e "$folder/go" ]; do sleep 0.1; done
+    "$here/hosts.sh" link "$folder/2" 2 down
+  ) &
+  cut=$!
+  check "$@"
+  touch "$folder/go"
+  wait $cut
+  rm "$folder/go"
+  "$here/hosts.sh" link "$folder/2" 2 up
+}
+
 losses() {
-  local wait case nodes pes victim cut
+  local wait case nodes pes victim
   make_hosts 2 3
   for wait in "${waits[@]}"; do
     check "a PE dies, $wait" 137 "^RIGHT" HEDDLE_TIMEOUT=20 job 2 1 "$bin/struck_pe" "$wait" kill 1
@@ -28,38 +43,20 @@ losses() {
     done
   done
   for wait in all_reduce put finalize; do
-    (
-      until [ -e "$folder/go" ]; do sleep 0.1; done
-      "$here/hosts.sh" link "$folder/2" 2 down
-    ) &
-    cut=$!
-    check "a cable is pulled, $wait" 0 "^RIGHT" job 2 1 "$bin/struck_pe" "$wait" link 1 "$folder/go"
+    check_cut "a cable is pulled, $wait" 0 "^RIGHT" job 2 1 "$bin/struck_pe" "$wait" link 1 "$folder/go"
     count_right "both ends, $wait" 2
-    touch "$folder/go"
-    wait $cut
-    rm "$folder/go"
-    "$here/hosts.sh" link "$folder/2" 2 up
   done
   [ "${HEDDLE_TRANSPORT:-}" != tcp ] || long_deadline
 }
 
 # A host that is gone is noticed long before a long deadline; struck_pe, which expects the deadline, says WRONG.
 long_deadline() {
-  local cut lost="is lost: its connection failed"
-  (
-    until [ -e "$folder/go" ]; do sleep 0.1; done
-    "$here/hosts.sh" link "$folder/2" 2 down
-  ) &
-  cut=$!
-  check "a cable is pulled, and the deadline is far" 1 "after [0-9]\.[0-9]+ s, .*PE 1 of team world .* $lost" \
+  local lost="is lost: its connection failed"
+  check_cut "a cable is pulled, and the deadline is far" 1 "after [0-9]\.[0-9]+ s, .*PE 1 of team world .* $lost" \
     HEDDLE_TIMEOUT=40 job 2 1 "$bin/struck_pe" wait_until link 1 "$folder/go"
   if grep -qE "after [0-9]\.[0-9]+ s, .*PE 0 of team world .* $lost" <<<"$out"; then passed=$((passed + 1)); else
     fail "the cable's other end: $out"
   fi
-  touch "$folder/go"
-  wait $cut
-  rm "$folder/go"
-  "$here/hosts.sh" link "$folder/2" 2 up
 }
 
 stops() {
