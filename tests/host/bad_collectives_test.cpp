@@ -4,19 +4,19 @@
 
 #include <cstdint>
 #include <heddle/heddle.hpp>
-#include <heddle/run_as_threads.hpp>
 #include <string>
 
+#include "doctest/run_pes.hpp"
 #include "host/outcomes.hpp"
 
 // Every mistake in a collective is an error that says what was asked, what
 // was found and what to do.
 
-using heddle::run_as_threads;
 using heddle::runtime;
 using heddle::testing::check_error;
 using heddle::testing::environment_variable;
 using heddle::testing::of;
+using heddle::testing::run_pes;
 
 namespace {
 
@@ -34,7 +34,7 @@ TEST_CASE("a team that is NULL") {
 }
 
 TEST_CASE("arguments are checked before anything is sent") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto team = self.world().handle();
     float data[16] = {};
     float other[16] = {};
@@ -73,7 +73,7 @@ TEST_CASE("arguments are checked before anything is sent") {
 }
 
 TEST_CASE("no memory for elements that there are, in any call") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto team = self.world().handle();
     const int me = self.my_pe();
     float data[16] = {};
@@ -124,7 +124,7 @@ TEST_CASE("no memory for elements that there are, in any call") {
 }
 
 TEST_CASE("buffers that overlap, but as the call allows") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto team = self.world().handle();
     const int me = self.my_pe();
     float data[16] = {};
@@ -163,7 +163,7 @@ TEST_CASE("buffers that overlap, but as the call allows") {
 }
 
 TEST_CASE("lists of counts and displacements") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto team = self.world().handle();
     float data[16] = {};
     float other[16] = {};
@@ -214,7 +214,7 @@ TEST_CASE("lists of counts and displacements") {
 }
 
 TEST_CASE("kernels that take part in collectives, launched wrongly") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto team = self.world().handle();
     heddle_kernel_t kernel{nullptr, [] { return static_cast<void*>(nullptr); }};
     int grid = 0;
@@ -240,7 +240,7 @@ TEST_CASE("kernels that take part in collectives, launched wrongly") {
 }
 
 TEST_CASE("operations that were not made, or for something else") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto team = self.world().handle();
     float data[4] = {};
     const float factor = 0.5f;
@@ -277,7 +277,7 @@ TEST_CASE("operations that were not made, or for something else") {
 
 TEST_CASE("HEDDLE_CHECK=1 names who calls differently") {
   environment_variable check("HEDDLE_CHECK", "1");
-  run_as_threads(3, [](runtime& self) {
+  run_pes(3, [](runtime& self) {
     const auto team = self.world().handle();
     const auto me = static_cast<std::size_t>(self.my_pe());
     float data[64] = {};
@@ -347,7 +347,7 @@ TEST_CASE("HEDDLE_CHECK=1 names who calls differently") {
 
 TEST_CASE("a PE that does not come is named, whoever waits for it") {
   environment_variable timeout("HEDDLE_TIMEOUT", "0.5");
-  run_as_threads(3, [](runtime& self) {
+  run_pes(3, [](runtime& self) {
     const auto team = self.world().handle();
     if (self.my_pe() == 1) return;  // leaves at the end of its thread
     float data[8] = {};

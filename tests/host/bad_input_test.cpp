@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 
+#include "doctest/run_pes.hpp"
 #include "host/outcomes.hpp"
 
 // Every mistake is an error that says what was asked, what was found and what to do, and changes
@@ -18,18 +19,18 @@
 
 namespace {
 
-using heddle::run_as_threads;
 using heddle::runtime;
 using heddle::testing::check_error;
 using heddle::testing::environment_variable;
 using heddle::testing::of;
 using heddle::testing::outcome;
+using heddle::testing::run_pes;
 
 constexpr auto invalid = HEDDLE_ERROR_INVALID_ARGUMENT;
 
 }  // namespace
 
-TEST_CASE("one PE alone, without a launcher, is a job of one") {
+TEST_CASE("one PE alone, without a launcher, is a job of one" * doctest::test_suite("threads")) {
   const runtime self;
   CHECK(self.n_pes() == 1);
   float value = 3;
@@ -53,7 +54,7 @@ TEST_CASE("NULL handles and results are errors") {
 }
 
 TEST_CASE("one-sided calls check their arguments before anything is sent") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto team = self.world().handle();
     auto* symmetric = self.calloc<std::uint64_t>(16);
     std::uint64_t own[16] = {};
@@ -91,7 +92,7 @@ TEST_CASE("one-sided calls check their arguments before anything is sent") {
 }
 
 TEST_CASE("AllReduce checks its arguments") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto team = self.world().handle();
     float data[16] = {};
     const auto reduce = [&](const void* in, void* out, std::size_t count, int type, int op) {
@@ -119,7 +120,7 @@ TEST_CASE("AllReduce checks its arguments") {
 }
 
 TEST_CASE("a registered buffer's two addresses are the same memory for AllReduce too") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     auto* buffer = static_cast<float*>(std::aligned_alloc(4096, 8192));
     void* symmetric = nullptr;
     REQUIRE(heddle_register(self.handle(), buffer, 8192, &symmetric) == HEDDLE_SUCCESS);
@@ -140,7 +141,7 @@ TEST_CASE("a registered buffer's two addresses are the same memory for AllReduce
 }
 
 TEST_CASE("teams check their arguments, and a PE outside has none") {
-  run_as_threads(3, [](runtime& self) {
+  run_pes(3, [](runtime& self) {
     const auto world = self.world();
     heddle_team_t made = nullptr;
     for (auto [start, stride, size] :
@@ -163,7 +164,7 @@ TEST_CASE("teams check their arguments, and a PE outside has none") {
 }
 
 TEST_CASE("mismatched arguments of a split are told on every PE") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     heddle_team_t made = nullptr;
     check_error(of(heddle_team_split_strided(self.world().handle(), self.my_pe(), 1, 1, &made)),
                 HEDDLE_ERROR_MISMATCH, {"PE 1", "start 1", "PE 0 gave start 0"});
@@ -173,7 +174,7 @@ TEST_CASE("mismatched arguments of a split are told on every PE") {
 
 TEST_CASE("the heap's mistakes are told, and it stays usable") {
   environment_variable size("HEDDLE_HEAP_SIZE", "8M");
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     void* pointer = nullptr;
     check_error(of(heddle_malloc(self.handle(), 64 << 20, &pointer)), HEDDLE_ERROR_OUT_OF_MEMORY,
                 {"67108864", "8 MiB free", "largest block 8 MiB", "HEDDLE_HEAP_SIZE"});
@@ -215,7 +216,7 @@ TEST_CASE("the heap's mistakes are told, and it stays usable") {
 }
 
 TEST_CASE("the heap address of a registered buffer is not a block to free") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     auto* buffer = static_cast<char*>(std::aligned_alloc(4096, 4096));
     void* symmetric = nullptr;
     REQUIRE(heddle_register(self.handle(), buffer, 4096, &symmetric) == HEDDLE_SUCCESS);
@@ -249,7 +250,7 @@ TEST_CASE("mistakes with device memory are told") {
 
 TEST_CASE("HEDDLE_CHECK=1 refuses a put that leaves its block") {
   environment_variable check("HEDDLE_CHECK", "1");
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     auto* first = self.malloc<char>(64);
     auto* second = self.malloc<char>(64);
     const std::array<char, 128> bytes{};
@@ -264,7 +265,7 @@ TEST_CASE("HEDDLE_CHECK=1 refuses a put that leaves its block") {
 
 TEST_CASE("HEDDLE_CHECK=1 names the PE that calls differently, and nothing is corrupted") {
   environment_variable check("HEDDLE_CHECK", "1");
-  run_as_threads(3, [](runtime& self) {
+  run_pes(3, [](runtime& self) {
     void* pointer = nullptr;
     const std::size_t bytes = self.my_pe() == 2 ? 200 : 100;
     check_error(of(heddle_malloc(self.handle(), bytes, &pointer)), HEDDLE_ERROR_MISMATCH,
@@ -298,7 +299,7 @@ TEST_CASE("unknown variables and bad values are errors at init, with the nearest
   environment_variable algo("HEDDLE_ALGO", "two_shot");
   for (const char* proto : {"ll", "ll128"}) {
     environment_variable forced("HEDDLE_PROTO", proto);
-    run_as_threads(2, [&](runtime& self) {
+    run_pes(2, [&](runtime& self) {
       float x = 1;
       check_error(of(heddle_all_reduce(self.world().handle(), &x, &x, 1, HEDDLE_FLOAT32, HEDDLE_SUM,
                                        nullptr)),
@@ -350,10 +351,11 @@ TEST_CASE("what a kernel throws is the kernel's, and it cannot wait for its own 
   queue.synchronize();
 }
 
-TEST_CASE("a wait past its deadline names the PE, the operation, the word and the culprit") {
+TEST_CASE("a wait past its deadline names the PE, the operation, the word and the culprit" *
+          doctest::test_suite("threads")) {
   environment_variable timeout("HEDDLE_TIMEOUT", "0.3");
   std::array<outcome, 3> got;
-  run_as_threads(3, [&](runtime& self) {
+  heddle::run_as_threads(3, [&](runtime& self) {
     const auto world = self.world();
     float x = 1;
     // PE 2 does not come; the others wait for it, and each says so.
@@ -379,7 +381,7 @@ TEST_CASE("a wait past its deadline names the PE, the operation, the word and th
 }
 
 TEST_CASE("a team aborted by a PE ends the others' waits with its reason; other teams go on") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto world = self.world();
     const auto both = world.split_strided(0, 1, 2);
     auto* flag = self.calloc<heddle::signal>(1);
@@ -396,17 +398,20 @@ TEST_CASE("a team aborted by a PE ends the others' waits with its reason; other 
   });
 }
 
-TEST_CASE("an exception on one PE ends the others' waits with its number") {
+TEST_CASE("an exception on one PE ends the others' waits with its number" *
+          doctest::test_suite("threads")) {
   const auto start = std::chrono::steady_clock::now();
   std::array<outcome, 3> got;
   CHECK_THROWS_WITH_AS(
-      run_as_threads(3,
-                     [&](runtime& self) {
-                       float x = 1;
-                       if (self.my_pe() == 1) throw std::runtime_error("PE 1 has had enough");
-                       got[static_cast<std::size_t>(self.my_pe())] = of(heddle_all_reduce(
-                           self.world().handle(), &x, &x, 1, HEDDLE_FLOAT32, HEDDLE_SUM, nullptr));
-                     }),
+      heddle::run_as_threads(3,
+                             [&](runtime& self) {
+                               float x = 1;
+                               if (self.my_pe() == 1)
+                                 throw std::runtime_error("PE 1 has had enough");
+                               got[static_cast<std::size_t>(self.my_pe())] =
+                                   of(heddle_all_reduce(self.world().handle(), &x, &x, 1,
+                                                        HEDDLE_FLOAT32, HEDDLE_SUM, nullptr));
+                             }),
       "PE 1 has had enough", std::runtime_error);
   for (int pe : {0, 2})
     check_error(got[static_cast<std::size_t>(pe)], HEDDLE_ERROR_PEER_LOST,
@@ -414,24 +419,26 @@ TEST_CASE("an exception on one PE ends the others' waits with its number") {
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
 }
 
-TEST_CASE("an exception past symmetric objects, teams and registrations frees nothing alone") {
+TEST_CASE("an exception past symmetric objects, teams and registrations frees nothing alone" *
+          doctest::test_suite("threads")) {
   const auto start = std::chrono::steady_clock::now();
   std::array<outcome, 3> got;
   CHECK_THROWS_WITH_AS(
-      run_as_threads(3,
-                     [&](runtime& self) {
-                       const auto world = self.world();
-                       const auto pair = world.split_strided(0, 1, 2);
-                       const heddle::symmetric_array<float> numbers(self, 100);
-                       if (self.my_pe() == 1) throw std::runtime_error("PE 1 has had enough");
-                       // Neither meets the barrier in which PE 1 would free its numbers.
-                       const auto me = static_cast<std::size_t>(self.my_pe());
-                       got[me] =
-                           of(self.my_pe() == 0
-                                  ? heddle_barrier(world.handle())
-                                  : heddle_all_reduce(world.handle(), &numbers[0], &numbers[0], 1,
-                                                      HEDDLE_FLOAT32, HEDDLE_SUM, nullptr));
-                     }),
+      heddle::run_as_threads(3,
+                             [&](runtime& self) {
+                               const auto world = self.world();
+                               const auto pair = world.split_strided(0, 1, 2);
+                               const heddle::symmetric_array<float> numbers(self, 100);
+                               if (self.my_pe() == 1)
+                                 throw std::runtime_error("PE 1 has had enough");
+                               // Neither meets the barrier in which PE 1 would free its numbers.
+                               const auto me = static_cast<std::size_t>(self.my_pe());
+                               got[me] = of(self.my_pe() == 0
+                                                ? heddle_barrier(world.handle())
+                                                : heddle_all_reduce(world.handle(), &numbers[0],
+                                                                    &numbers[0], 1, HEDDLE_FLOAT32,
+                                                                    HEDDLE_SUM, nullptr));
+                             }),
       "PE 1 has had enough", std::runtime_error);
   // That PE 1 has aborted comes by memory or the network; that it has ended, by the bootstrap,
   // which may be first where there is no memory between them.
@@ -448,7 +455,7 @@ TEST_CASE("an exception past symmetric objects, teams and registrations frees no
 
 TEST_CASE("abort ends the waits of its own streams") {
   const auto start = std::chrono::steady_clock::now();
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     auto* flag = self.calloc<heddle::signal>(1);
     auto queue = self.create_stream();
     self.world().wait_until(flag, heddle::cmp::eq, 1, queue);

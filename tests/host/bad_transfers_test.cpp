@@ -5,22 +5,22 @@
 #include <atomic>
 #include <chrono>
 #include <heddle/heddle.hpp>
-#include <heddle/run_as_threads.hpp>
 #include <latch>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "doctest/run_pes.hpp"
 #include "host/outcomes.hpp"
 
 // Every mistake with sends, receives and groups is an error that says what was asked, what was
 // found and what to do.
 
-using heddle::run_as_threads;
 using heddle::runtime;
 using heddle::testing::check_error;
 using heddle::testing::environment_variable;
 using heddle::testing::of;
+using heddle::testing::run_pes;
 
 namespace {
 
@@ -35,7 +35,7 @@ TEST_CASE("arguments are checked before anything is sent") {
               {"heddle_send", "team is NULL"});
   check_error(of(heddle_recv(nullptr, nullptr, 0, f32, 0, nullptr)), invalid,
               {"heddle_recv", "team is NULL"});
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto team = self.world().handle();
     float data[4] = {};
     check_error(of(heddle_send(team, data, 4, f32, 2, nullptr)), invalid,
@@ -55,7 +55,7 @@ TEST_CASE("arguments are checked before anything is sent") {
 
 TEST_CASE("groups that are not as they should be") {
   check_error(of(heddle_group_end()), usage, {"heddle_group_end", "no group is open"});
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto team = self.world().handle();
     const int me = self.my_pe();
     float data[300] = {};
@@ -100,7 +100,7 @@ TEST_CASE("groups that are not as they should be") {
 
 TEST_CASE("a send and its receive of different sizes, with HEDDLE_CHECK=1") {
   environment_variable check("HEDDLE_CHECK", "1");
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto team = self.world().handle();
     float data[8] = {};
     const auto got = self.my_pe() == 0 ? of(heddle_send(team, data, 4, f32, 1, nullptr))
@@ -112,12 +112,13 @@ TEST_CASE("a send and its receive of different sizes, with HEDDLE_CHECK=1") {
   });
 }
 
-TEST_CASE("sends and receives of different sizes, in a team of more than 64 PEs") {
+TEST_CASE("sends and receives of different sizes, in a team of more than 64 PEs" *
+          doctest::test_suite("threads")) {
   environment_variable heap("HEDDLE_HEAP_SIZE", "16M");
   environment_variable teams("HEDDLE_MAX_TEAMS", "2");
   std::atomic<int> told = 0;
   std::latch all_told(66);
-  run_as_threads(66, [&](runtime& self) {
+  heddle::run_as_threads(66, [&](runtime& self) {
     const auto team = self.world().handle();
     float data[8] = {};
     const int me = self.my_pe();
@@ -136,7 +137,7 @@ TEST_CASE("sends and receives of different sizes, in a team of more than 64 PEs"
 TEST_CASE("a send or a receive without the other ends with both sides' names") {
   environment_variable timeout("HEDDLE_TIMEOUT", "0.5");
   for (const bool sends : {true, false})
-    run_as_threads(2, [&](runtime& self) {
+    run_pes(2, [&](runtime& self) {
       const auto team = self.world().handle();
       std::vector<float> data(100'000);
       if (self.my_pe() == 0) return std::this_thread::sleep_for(std::chrono::milliseconds(900));

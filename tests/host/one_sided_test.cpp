@@ -13,10 +13,14 @@
 #include <thread>
 #include <vector>
 
+#include "doctest/run_pes.hpp"
+
 // One-sided operations of the host APIs, checked against what a program without heddle would hold.
 // On whichever device HEDDLE_DEVICE names: symmetric memory is looked at by put and get alone.
 
 using namespace heddle;
+using heddle::testing::pe_counts;
+using heddle::testing::run_pes;
 
 namespace {
 
@@ -43,7 +47,7 @@ struct pages {
 }  // namespace
 
 TEST_CASE("put and get move any number of bytes from and to any address") {
-  run_as_threads(3, [](runtime& self) {
+  run_pes(pe_counts({3}).front(), [](runtime& self) {
     const auto world = self.world();
     constexpr std::size_t room = 70'000;
     symmetric_array<unsigned char> there(self, room);
@@ -71,7 +75,7 @@ TEST_CASE("put and get move any number of bytes from and to any address") {
 }
 
 TEST_CASE("single elements, signals and their waits") {
-  run_as_threads(3, [](runtime& self) {
+  run_pes(pe_counts({3}).front(), [](runtime& self) {
     const auto world = self.world();
     symmetric_array<double> value(self, 2);
     symmetric_array<heddle::signal> ready(self, 2);
@@ -95,7 +99,7 @@ TEST_CASE("single elements, signals and their waits") {
 }
 
 TEST_CASE("a PE that has waited long, and sleeps, serves others and is woken") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto world = self.world();
     symmetric_array<std::uint64_t> counter(self, 1);
     symmetric_array<heddle::signal> ready(self, 1);
@@ -115,7 +119,7 @@ TEST_CASE("a PE that has waited long, and sleeps, serves others and is woken") {
 }
 
 TEST_CASE("operations on a stream run in its order") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto world = self.world();
     const auto queue = self.create_stream();
     symmetric_array<int> box(self, 1);
@@ -138,7 +142,7 @@ TEST_CASE("operations on a stream run in its order") {
 
 TEST_CASE_TEMPLATE("atomics are indivisible and return what was there", T, std::int32_t,
                    std::uint32_t, std::int64_t, std::uint64_t) {
-  run_as_threads(4, [](runtime& self) {
+  run_pes(4, [](runtime& self) {
     const auto world = self.world();
     symmetric_array<T> word(self, 6);
     std::vector<char> seen(400);
@@ -169,7 +173,7 @@ TEST_CASE_TEMPLATE("atomics are indivisible and return what was there", T, std::
 }
 
 TEST_CASE("the typed names of the C API do what the untyped do") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto team = self.world().handle();
     const int other = 1 - self.my_pe();
     symmetric_array<float> floats(self, 4);
@@ -203,7 +207,7 @@ TEST_CASE("the typed names of the C API do what the untyped do") {
 }
 
 TEST_CASE("realloc keeps the content, and counts that no size holds are errors") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     auto* values = self.malloc<int>(10);
     std::vector<int> content(10);
     std::iota(content.begin(), content.end(), 100 * self.my_pe());
@@ -221,7 +225,7 @@ TEST_CASE("realloc keeps the content, and counts that no size holds are errors")
 
 TEST_CASE("a registered buffer is symmetric in place, and the process's own again afterwards") {
   const pages buffers[2] = {pages(3), pages(3)};
-  run_as_threads(2, [&](runtime& self) {
+  run_pes(2, [&](runtime& self) {
     const auto world = self.world();
     const int me = world.my_pe();
     auto* own = static_cast<int*>(buffers[me].start);

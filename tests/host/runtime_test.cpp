@@ -11,7 +11,10 @@
 #include <thread>
 #include <vector>
 
+#include "doctest/run_pes.hpp"
+
 using namespace heddle;
+using heddle::testing::run_pes;
 
 namespace {
 
@@ -30,7 +33,7 @@ struct ring_shift {
 TEST_CASE("PEs as threads allocate, put, signal, wait and reduce") {
   for (int n_pes : {1, 2, 5}) {
     CAPTURE(n_pes);
-    run_as_threads(n_pes, [&](runtime& self) {
+    run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
       CHECK(world.n_pes() == n_pes);
       CHECK(self.my_pe() == world.my_pe());
@@ -58,7 +61,7 @@ TEST_CASE("PEs as threads allocate, put, signal, wait and reduce") {
 }
 
 TEST_CASE("work on streams is ordered, and events order streams") {
-  run_as_threads(3, [](runtime& self) {
+  run_pes(3, [](runtime& self) {
     const auto world = self.world();
     const auto first = self.create_stream();
     const auto second = self.create_stream();
@@ -109,7 +112,7 @@ TEST_CASE("device memory is filled, used by kernels and read back in stream orde
 }
 
 TEST_CASE("team places are used again, and are clean when they are") {
-  run_as_threads(3, [](runtime& self) {
+  run_pes(3, [](runtime& self) {
     const auto world = self.world();
     for (int round = 0; round < 100; ++round) {
       const auto pair = world.split_strided(round % 2, 1, 2);
@@ -128,7 +131,7 @@ TEST_CASE("team places are used again, and are clean when they are") {
 }
 
 TEST_CASE("the place of an aborted team is not used again before all members have left it") {
-  run_as_threads(3, [](runtime& self) {
+  run_pes(3, [](runtime& self) {
     const auto world = self.world();
     const auto outer = world.split_strided(0, 2, 2);
     for (int round = 0; round < 100; ++round) {

@@ -5,9 +5,12 @@
 #include <heddle/heddle.hpp>
 #include <vector>
 
+#include "doctest/run_pes.hpp"
+
 // Teams and their collectives on streams, on whichever device HEDDLE_DEVICE names.
 
 using namespace heddle;
+using heddle::testing::run_pes;
 
 namespace {
 
@@ -37,7 +40,7 @@ class values_there {
 }  // namespace
 
 TEST_CASE("teams split by stride and by colour, translate, and are used at the same time") {
-  run_as_threads(6, [](runtime& self) {
+  run_pes(6, [](runtime& self) {
     const auto world = self.world();
     const auto sum_over = [&](const team& over) {
       const values_there<int> value(self, 1, 1 << self.my_pe());
@@ -67,7 +70,7 @@ TEST_CASE("teams split by stride and by colour, translate, and are used at the s
 }
 
 TEST_CASE("a team may be destroyed with work of its own on streams: it ends first") {
-  run_as_threads(3, [](runtime& self) {
+  run_pes(3, [](runtime& self) {
     const auto queue = self.create_stream();
     const auto world = self.world();
     for (int round = 0; round < 50; ++round) {
@@ -88,7 +91,7 @@ TEST_CASE("a team may be destroyed with work of its own on streams: it ends firs
 
 TEST_CASE("barriers and collectives of one team on several streams and from the host keep apart") {
   constexpr int rounds = 60;  // 2^rounds must be exact
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto world = self.world();
     const auto one = self.create_stream();
     const auto other = self.create_stream();

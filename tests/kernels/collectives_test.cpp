@@ -11,7 +11,6 @@
 #include <cstring>
 #include <heddle/device_array.hpp>
 #include <heddle/heddle.hpp>
-#include <heddle/run_as_threads.hpp>
 #include <heddle/symmetric_array.hpp>
 #include <numeric>
 #include <random>
@@ -244,7 +243,7 @@ TEST_CASE("every collective is right, in every way and any kind of memory") {
       CAPTURE(algo);
       CAPTURE(proto);
       CAPTURE(n_pes);
-      run_as_threads(n_pes, [&](runtime& self) {
+      run_pes(n_pes, [&](runtime& self) {
         const auto world = self.world();
         for (const bool symmetric : {true, false}) {
           const std::size_t most = less_if_sanitized(40'001);
@@ -262,7 +261,7 @@ TEST_CASE("every collective is right, in every way and any kind of memory") {
 
 TEST_CASE("roots change from call to call, and each PE goes on when it has its part") {
   for (const int n_pes : fewer_if_sanitized({2, 3, 5}))
-    run_as_threads(n_pes, [&](runtime& self) {
+    run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
       caller pe(self, world, 3000, self.n_pes() % 2 == 0);
       std::mt19937 random(7);
@@ -294,7 +293,7 @@ TEST_CASE("roots change from call to call, and each PE goes on when it has its p
 
 TEST_CASE("pieces of any size, some of them empty") {
   for (const int n_pes : fewer_if_sanitized({1, 2, 5}))
-    run_as_threads(n_pes, [&](runtime& self) {
+    run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
       for (const bool symmetric : {true, false}) {
         caller pe(self, world, 20'100, symmetric);
@@ -328,7 +327,7 @@ TEST_CASE("teams of more than 64 PEs have every collective") {
   for (const int n_pes : is_sanitized() ? std::vector{66} : std::vector{65, 128}) {
     const std::size_t most = n_pes == 65 ? 9001 : 100;  // 9001 are more than a slot
     CAPTURE(n_pes);
-    run_as_threads(n_pes, [&](runtime& self) {
+    run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
       caller pe(self, world, most, n_pes % 2 == 0);
       for (const std::size_t n : {std::size_t{0}, std::size_t{1}, most}) all_of_them(pe, n_pes, n);
@@ -439,7 +438,7 @@ TEST_CASE("small floats are rounded once, whichever way they go, where that is a
   for (const auto* algo : {"", "ring", "tree", "one_shot", "two_shot"}) {
     ::setenv("HEDDLE_ALGO", algo, 1);
     for (const int n_pes : fewer_if_sanitized({2, 4, 7}))
-      run_as_threads(n_pes, [&](runtime& self) {
+      run_pes(n_pes, [&](runtime& self) {
         for (const std::size_t n : {1, 1001, 70'001}) check_rounded_once(self, n);
       });
   }
@@ -451,7 +450,7 @@ TEST_CASE("sums are scaled by factors of the host and of the device, in every ty
   for (const auto* algo : {"", "ring", "tree", "two_shot"}) {
     ::setenv("HEDDLE_ALGO", algo, 1);
     for (const int n_pes : fewer_if_sanitized({1, 2, 3}))
-      run_as_threads(n_pes, [&](runtime& self) {
+      run_pes(n_pes, [&](runtime& self) {
         for (const std::size_t n : {3, 5000}) {
           if (n_pes == 2) check_wide_sum(self, n);
           check_scaled_sums<std::int8_t>(self, n, "int8");
@@ -471,7 +470,7 @@ TEST_CASE("sums are scaled by factors of the host and of the device, in every ty
 }
 
 TEST_CASE("teams that share PEs, and both kinds of collectives, do not disturb each other") {
-  run_as_threads(4, [](runtime& self) {
+  run_pes(4, [](runtime& self) {
     const auto world = self.world();
     const auto pair = world.split_color(self.my_pe() / 2, 0);
     caller all(self, world, 2000, true);

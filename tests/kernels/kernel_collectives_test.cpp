@@ -13,7 +13,6 @@
 #include <heddle/device_array.hpp>
 #include <heddle/heddle.hpp>
 #include <heddle/reduce_by.hpp>
-#include <heddle/run_as_threads.hpp>
 #include <heddle/symmetric_array.hpp>
 #include <string>
 #include <vector>
@@ -194,7 +193,7 @@ struct reductions {
 TEST_CASE("kernels call every collective, at the scope of a grid and of a block") {
   for (const int n_pes : fewer_if_sanitized({1, 2, 4})) {
     CAPTURE(n_pes);
-    run_as_threads(n_pes, [&](runtime& self) {
+    run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
       for (const bool symmetric : {true, false}) {
         caller pe(self, world, 70'001, symmetric);
@@ -213,7 +212,7 @@ TEST_CASE("kernels call every collective, at the scope of a grid and of a block"
 
 TEST_CASE("kernels choose the reduction, one of their own too") {
   for (const int n_pes : fewer_if_sanitized({1, 3}))
-    run_as_threads(n_pes, [&](runtime& self) {
+    run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
       const auto queue = self.create_stream();
       for (const std::size_t n : {5, 3000}) {
@@ -269,7 +268,7 @@ TEST_CASE("kernels call every collective in teams of more than 64 PEs") {
   if (on_gpu() || is_sanitized()) return;
   ::setenv("HEDDLE_HEAP_SIZE", "64M", 1);
   ::setenv("HEDDLE_MAX_TEAMS", "2", 1);  // each has memory for all PEs
-  run_as_threads(66, [&](runtime& self) {
+  run_pes(66, [&](runtime& self) {
     const auto world = self.world();
     // 9000 are more than a slot of a hop.
     const std::size_t most = 9000;
@@ -294,7 +293,7 @@ TEST_CASE("kernels call every collective in teams of more than 64 PEs") {
 
 TEST_CASE("the host reduces by a reduction of the user's, in order with other collectives") {
   for (const int n_pes : fewer_if_sanitized({1, 2, 4}))
-    run_as_threads(n_pes, [&](runtime& self) {
+    run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
       const auto queue = self.create_stream();
       const auto second = self.create_stream();

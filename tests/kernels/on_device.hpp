@@ -12,18 +12,14 @@
 #include <string>
 #include <vector>
 
-/// For tests on the device that HEDDLE_DEVICE chooses, whose PEs are threads.
+#include "doctest/run_pes.hpp"
+
+/// For tests on the device that HEDDLE_DEVICE chooses.
 namespace heddle::testing {
 
 inline bool on_gpu() {
   const char* device = std::getenv("HEDDLE_DEVICE");
   return device && std::string(device).rfind("cuda", 0) == 0;
-}
-
-/// How many PEs the cases run with: these, or those of ./dev gpu alone.
-inline std::vector<int> pe_counts(std::initializer_list<int> all) {
-  const char* chosen = std::getenv("HEDDLE_DEV_TEST_PES");
-  return chosen ? std::vector<int>{std::atoi(chosen)} : std::vector<int>(all);
 }
 
 /// Under sanitizers (./dev test) everything takes many times longer, and more of the same code

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <heddle/device_array.hpp>
 #include <heddle/heddle.hpp>
-#include <heddle/run_as_threads.hpp>
 #include <heddle/symmetric_array.hpp>
 #include <random>
 #include <stdexcept>
@@ -36,7 +35,7 @@ std::vector<int> values_of(int call, int from, int to, std::size_t n) {
 
 TEST_CASE("a value goes round all PEs, each of which receives it and sends it on") {
   for (const int n_pes : pe_counts({1, 2, 4}))
-    run_as_threads(n_pes, [&](runtime& self) {
+    run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
       const int me = self.my_pe();
       const auto queue = self.create_stream();
@@ -62,7 +61,7 @@ TEST_CASE("a value goes round all PEs, each of which receives it and sends it on
 
 TEST_CASE("groups: every PE sends to all and to itself, in an order of its own") {
   for (const int n_pes : pe_counts({1, 2, 3, 8}))
-    run_as_threads(n_pes, [&](runtime& self) {
+    run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
       const int me = self.my_pe();
       const auto queue = self.create_stream();
@@ -94,7 +93,7 @@ TEST_CASE("groups: every PE sends to all and to itself, in an order of its own")
 }
 
 TEST_CASE("a group of hundreds, and many of a few, of the same messages") {
-  run_as_threads(3, [&](runtime& self) {
+  run_pes(3, [&](runtime& self) {
     const auto world = self.world();
     const int me = self.my_pe();
     const int next = (me + 1) % 3;
@@ -130,7 +129,7 @@ TEST_CASE("a group of hundreds, and many of a few, of the same messages") {
 
 TEST_CASE("several messages of a pair keep their order, beside collectives of the same team") {
   for (const int n_pes : pe_counts({2, 3}))
-    run_as_threads(n_pes, [&](runtime& self) {
+    run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
       const int me = self.my_pe();
       const int next = (me + 1) % n_pes;
@@ -175,7 +174,7 @@ TEST_CASE("several messages of a pair keep their order, beside collectives of th
 }
 
 TEST_CASE("much memory of a PE's own goes beside little, by more slots than a queue has room for") {
-  run_as_threads(pe_counts({3}).front(), [](runtime& self) {
+  run_pes(pe_counts({3}).front(), [](runtime& self) {
     const auto world = self.world();
     const int me = self.my_pe();
     const int n_pes = self.n_pes();
@@ -258,7 +257,7 @@ TEST_CASE("much goes to one PE while another, which has not all of its own yet, 
       CAPTURE(channels);
       CAPTURE(apart);
       ::setenv("HEDDLE_CHANNELS", channels.c_str(), 1);
-      run_as_threads(n_pes, [&](runtime& self) { send_much_beside_messages(self, apart); });
+      run_pes(n_pes, [&](runtime& self) { send_much_beside_messages(self, apart); });
       ::unsetenv("HEDDLE_CHANNELS");
     };
     for (const char* channels : {"0", "2", "7"}) run(3, channels);
@@ -355,14 +354,15 @@ TEST_CASE("PEs of teams of more than 64 send and receive, in any memory and any 
   ::setenv("HEDDLE_MAX_TEAMS", "2", 1);  // each has memory for all PEs
   for (const char* block_threads : {"1", "3"}) {
     ::setenv("HEDDLE_BLOCK_THREADS", block_threads, 1);
-    run_as_threads(66, send_and_receive_in_large_team);
+    run_pes(66, send_and_receive_in_large_team);
   }
   ::unsetenv("HEDDLE_BLOCK_THREADS");
   ::unsetenv("HEDDLE_MAX_TEAMS");
   ::unsetenv("HEDDLE_HEAP_SIZE");
 }
 
-TEST_CASE("one thread may group what several PEs send and receive, on streams that block") {
+TEST_CASE("one thread may group what several PEs send and receive, on streams that block" *
+          doctest::test_suite("threads")) {
   if (on_gpu()) return;  // whose default streams do not
   const runtime* pes[2] = {};
   run_as_threads(2, [&](runtime& self) {
@@ -394,7 +394,7 @@ TEST_CASE("one thread may group what several PEs send and receive, on streams th
 }
 
 TEST_CASE("a thread that throws in a group sends nothing of it") {
-  run_as_threads(pe_counts({2}).front(), [](runtime& self) {
+  run_pes(pe_counts({2}).front(), [](runtime& self) {
     const auto world = self.world();
     symmetric_array<int> heap(self, 4);
     const auto queue = self.create_stream();

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 The heddle developers
+# SPDX-License-Identifier: Apache-2.0
+#
+# The suites of collectives and one-sided operations, whose PEs are threads elsewhere, with a process for each PE: on imitated
+# hosts with one and with several PEs, and on one host, where memory is mapped. Status 77: cannot be run here.
+# usage: suites_test.sh BIN-FOLDER tcp|libfabric|mapped
+set -uo pipefail
+bin=$1 part=$2 here=$(cd "$(dirname "$0")" && pwd)
+. "$here/checks.sh"
+[ "$part" = mapped ] || export HEDDLE_TRANSPORT=$part
+any_size=(kernels_test kernel_collectives_test collectives_test transfers_test one_sided_test)
+of_three=("${any_size[@]}" team_test runtime_test bad_input_test bad_collectives_test)
+of_two=("${of_three[@]}" bad_transfers_test)
+
+# run_suites HOSTS PES SUITE...: each as one job.
+run_suites() {
+  local nodes=$1 pes=$2 size=$(($1 * $2)) suite where
+  shift 2
+  where="$nodes hosts with $pes PEs"
+  for suite in "$@"; do
+    check "$suite on $where" 0 "\[doctest\] Status: SUCCESS" HEDDLE_DEV_TEST_JOB=$size \
+      job "$nodes" "$pes" "$bin/$suite" --no-colors --test-suite-exclude=threads
+    count_runs "$suite on $where" $size
+  done
+}
+
+# count_runs NAME SIZE: each of the last check's processes ended well, and took part in as many runs as the others: not in none.
+count_runs() {
+  local runs
+  runs=$(sed -nE "s/^([0-9]+) runs on the $2 PEs of the job; .*/\1/p" <<<"$out" | sort -u)
+  if [ "$(grep -c 'Status: SUCCESS' <<<"$out")" = "$2" ] && [[ $runs =~ ^[1-9][0-9]*$ ]]; then
+    passed=$((passed + 1))
+    echo "$1: $runs runs"
+  else
+    fail "$1: not $2 processes with the same number of runs in:"$'\n'"$out"
+  fi
+}
+
+case $part in
+  mapped)
+    make_hosts 1
+    run_suites 1 2 "${of_two[@]}"
+    run_suites 1 3 "${of_three[@]}"
+    for pes in 4 5; do run_suites 1 $pes "${any_size[@]}"; done
+    ;;
+  tcp | libfabric)
+    make_hosts 2 3
+    run_suites 2 1 "${of_two[@]}"
+    run_suites 3 1 "${of_three[@]}"
+    run_suites 2 2 "${any_size[@]}"
+    ;;
+  *) exit 2 ;;
+esac
+finish
