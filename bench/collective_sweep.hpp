@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <string_view>
@@ -153,7 +154,8 @@ template <collective_contender Contender>
 void sweep_collectives(Contender& contender, const std::string& variant, const options& options) {
   for (std::size_t i = 0; i < collective_names.size(); ++i) {
     collective_sweep<Contender> sweep(contender, static_cast<collective>(i));
-    if (!options.collective.empty() && options.collective != collective_names[i]) continue;
+    const auto& wanted = options.collectives;
+    if (!wanted.empty() && std::ranges::find(wanted, collective_names[i]) == wanted.end()) continue;
     for (const std::size_t bytes : options.sizes()) {
       if (sweep.piece_of(bytes) == 0) continue;
       const double us = sweep.time(bytes, options.measure);

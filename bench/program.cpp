@@ -24,8 +24,8 @@ options options::parse(int argc, char** argv, const std::string& description) {
       ->check(CLI::Range(1, 1000));
   app.add_flag("--fresh", result.fresh,
                "rewrite the whole input and read the whole output between calls (untimed)");
-  app.add_option("--collective", result.collective,
-                 "this one alone, of a program that measures several");
+  app.add_option("--collective", result.collectives,
+                 "these alone, of a program that measures several");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -21,7 +21,7 @@ struct options {
   int step = 2;                     ///< each size is so many times the one before
   std::vector<std::size_t> listed;  ///< these sizes instead
   bool fresh = false;
-  std::string collective;  ///< this one alone, where a program measures several
+  std::vector<std::string> collectives;  ///< these alone, where a program measures several
   effort measure;
 
   /// Reads the command line. A wrong one ends the program: these are programs, not the library.

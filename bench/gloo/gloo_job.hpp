@@ -17,19 +17,23 @@
 
 namespace bench {
 
-/// The processes of a job that Open MPI's launcher has started, on this machine, joined by Gloo
-/// over TCP on the loopback: the one transport that Debian's package has here.
+/// The processes of a job, joined by Gloo over TCP, the one transport that Debian's package has
+/// here: on the loopback if Open MPI's launcher has started them, on the interface between imitated
+/// hosts if tests/networks/run_job.sh has.
 class gloo_job {
  public:
   gloo_job()
-      : rank_(std::stoi(variable("OMPI_COMM_WORLD_RANK"))),
-        size_(std::stoi(variable("OMPI_COMM_WORLD_SIZE"))),
+      : by_mpirun_(std::getenv("OMPI_COMM_WORLD_RANK") != nullptr),
+        rank_(std::stoi(variable(by_mpirun_ ? "OMPI_COMM_WORLD_RANK" : "RANK"))),
+        size_(std::stoi(variable(by_mpirun_ ? "OMPI_COMM_WORLD_SIZE" : "WORLD_SIZE"))),
         folder_(std::filesystem::temp_directory_path() /
-                ("bench-gloo." + variable("PMIX_NAMESPACE"))) {
+                ("bench-gloo." +
+                 (by_mpirun_ ? variable("PMIX_NAMESPACE")
+                             : variable("MASTER_ADDR") + "." + variable("HEDDLE_JOB_SECRET")))) {
     std::filesystem::create_directories(folder_);
     gloo::rendezvous::FileStore store(folder_);
     gloo::transport::tcp::attr where;
-    where.iface = "lo";
+    where.iface = by_mpirun_ ? "lo" : "eth0";
     context_ = std::make_shared<gloo::rendezvous::Context>(rank_, size_);
     auto device = gloo::transport::tcp::CreateDevice(where);
     context_->connectFullMesh(store, device);
@@ -70,10 +74,12 @@ class gloo_job {
   static std::string variable(const char* name) {
     const char* value = std::getenv(name);
     if (!value)
-      throw std::runtime_error(std::string(name) + " is not set: start this by mpirun.openmpi");
+      throw std::runtime_error(std::string(name) +
+                               " is not set: start this by mpirun.openmpi or run_job.sh");
     return value;
   }
 
+  bool by_mpirun_;
   int rank_;
   int size_;
   std::filesystem::path folder_;

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .contenders import Block, Contender, Probe, program
+from .contenders import COMPARED, Block, Contender, Probe, program
 
 NETWORKS = Path(__file__).resolve().parent.parent.parent / "tests" / "networks"
 N_HOSTS = 2
@@ -109,8 +109,19 @@ def blocks(bin_dir: Path, quick: bool, hosts: Hosts) -> list[Block]:
                         to.plain("heddle", "bench_all_reduce", per_host, *step),
                         to.openmpi("mpi_all_reduce", per_host, *step),
                         to.mpich("mpi_all_reduce", per_host, *step),
+                        to.plain("Gloo", "gloo_all_reduce", per_host, *step),
                     ), rounds, one_failure=True, probe=probe)
               for per_host in (1, 2)]
+    # Those that the rules are about; a fifth of the batches of one machine, as each message takes longer.
+    others = (*step, "--collective", *COMPARED)
+    result += [Block(f"network_collectives_{N_HOSTS * per_host}",
+                     f"The other collectives, {N_HOSTS} hosts over TCP, PEs on each: {per_host}", (
+                         to.plain("heddle", "bench_collective", per_host, *others),
+                         to.openmpi("mpi_collective", per_host, *others),
+                         to.mpich("mpi_collective", per_host, *others),
+                         to.plain("Gloo", "gloo_collective", per_host, *others),
+                     ), rounds, one_failure=True, probe=probe)
+               for per_host in (1, 2)]
     # Long enough that a kernel's launch does not count.
     few = ("--batch-us", "10000") + (("--batches", "3") if quick else ())
     result.append(Block("network_put", f"Put and signal, 2 hosts, libfabric's provider {PROVIDER}", (

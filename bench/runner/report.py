@@ -110,36 +110,21 @@ def bare_section(bare: Series, what: str) -> str:
                  [row + ["-"] * (6 - len(row)) for row in rows])
 
 
-def collectives_section(block: dict[str, Series]) -> str:
+def against_peers(block: dict[str, Series], what: str, called: int) -> str:
+    """One collective; `called` chooses from what the peers' programs call it. Between hosts beside a bare exchange."""
     heddle = block["heddle"]
-    peers = [(block[name], called) for name, (_, called) in PEERS.items()]
-    text = []
-    for what in COLLECTIVES:
-        rows = [[human(size), microseconds(heddle.median(what, "heddle", size)),
-                 *(microseconds(peer.median(what, called, size)) for peer, called in peers),
-                 *(_ratio(heddle, (what, "heddle"), peer, (what, called), size)
-                   for peer, called in peers)]
-                for size in heddle.sizes(what)]
-        text.append(f"{what}, us:\n\n" + table(
-            ["size", "heddle", *PEERS, *(f"time / {name}" for name in PEERS)], rows))
-    return "\n\n".join(text)
+    others = {name: (what, names[called]) for name, names in PEERS.items()}
+    bare = {"bare TCP exchange": ("tcp_exchange", "bare")} if "bare TCP exchange" in block else {}
+    beside = {**bare, **others}
+    rows = [[human(size), microseconds(heddle.median(what, "heddle", size)),
+             *(microseconds(block[name].median(*key, size)) for name, key in beside.items()),
+             *(_ratio(heddle, (what, "heddle"), block[name], key, size) for name, key in beside.items())]
+            for size in sorted({s for one in block.values() for w in (what, "tcp_exchange") for s in one.sizes(w)})]
+    return f"{what}, us:\n\n" + table(["size", "heddle", *beside, *(f"time / {name}" for name in beside)], rows)
 
 
-def network_section(block: dict[str, Series]) -> str:
-    what = "all_reduce"
-    bare, heddle = block["bare TCP exchange"], block["heddle"]
-    others = {"heddle": "heddle", "Open MPI": "MPI_Allreduce", "MPICH": "MPI_Allreduce"}
-    sizes = {s for series in block.values() for w in (what, "tcp_exchange") for s in series.sizes(w)}
-    rows = []
-    for size in sorted(sizes):
-        rows.append([human(size), microseconds(bare.median("tcp_exchange", "bare", size)),
-                     *(microseconds(block[name].median(what, variant, size))
-                       for name, variant in others.items()),
-                     _ratio(heddle, (what, "heddle"), bare, ("tcp_exchange", "bare"), size),
-                     *(_ratio(heddle, (what, "heddle"), block[name], (what, "MPI_Allreduce"), size)
-                       for name in ("Open MPI", "MPICH"))])
-    return table(["size", "bare TCP exchange, us", *others, "heddle / bare", "/ Open MPI", "/ MPICH"],
-                 rows)
+def collectives_section(block: dict[str, Series]) -> str:
+    return "\n\n".join(against_peers(block, what, 1) for what in COLLECTIVES if any(one.sizes(what) for one in block.values()))
 
 
 # what, by bare libfabric and by heddle, and in words
@@ -220,10 +205,10 @@ def section(block: Block, series: dict[str, Series]) -> str:
         body = network_put_section(series)
     elif block.name == "rdma":
         body = rdma_section(series)
-    elif block.name.startswith("network"):
-        body = network_section(series)
-    elif block.name.startswith("collectives"):
+    elif "collectives" in block.name:
         body = collectives_section(series)
+    elif block.name.startswith("network") or block.name == "all_reduce_4":
+        body = against_peers(series, "all_reduce", 0)
     elif block.name.startswith("crowded"):
         body = crowded_section(series)
     elif block.name == "init":

@@ -13,7 +13,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 
-from .contenders import COLLECTIVES, KI, MI, PEERS
+from .contenders import COMPARED, KI, MI, PEERS
 from .measure import Results, Series
 
 
@@ -112,17 +112,27 @@ def put_rules(results: Results) -> list[Verdict]:
     return verdicts
 
 
+def faster_than(peer: str, block: dict[str, Series], what: str, called: str, title: str) -> list[Verdict]:
+    """At every size, and by two times in the mean."""
+    heddle, theirs = block["heddle"], block[peer]
+    sizes = theirs.sizes(what)
+    ratios = [compare(heddle, (what, "heddle"), theirs, (what, called), s) for s in sizes]
+    rule = f"{title}, against {peer}, 8 B to 64 MiB"
+    verdicts = [decide(rule, "faster", sizes, ratios, 1.0, True, missing(heddle, theirs))]
+    measured = [r.of_rounds for r in ratios if r is not None]
+    if measured:
+        mean = statistics.geometric_mean(measured)
+        verdicts.append(Verdict(f"{rule}, geometric mean", "at most 0.5", mean <= 0.5, f"{mean:.2f}"))
+    return verdicts
+
+
 def all_reduce_rules(results: Results) -> list[Verdict]:
     block = results["all_reduce"]
     heddle, bare = block["heddle"], block["bare"]
     what = "all_reduce"
     verdicts = []
     for peer, (called, _) in PEERS.items():
-        sizes = bare.sizes(what)
-        ratios = [compare(heddle, (what, "heddle"), block[peer], (what, called), s) for s in sizes]
-        verdicts.append(decide(f"AllReduce against {peer}, 8 B to 64 MiB", "faster", sizes, ratios,
-                               1.0, True, missing(heddle, block[peer])))
-
+        verdicts += faster_than(peer, block, what, called, "AllReduce, 2 PEs")
     small = [s for s in bare.sizes(what) if s <= 4 * KI]
     ratios = [compare(heddle, (what, "heddle"), bare, (what, bare.best_variant(what, s)), s)
               for s in small]
@@ -141,37 +151,14 @@ def all_reduce_rules(results: Results) -> list[Verdict]:
     return verdicts
 
 
-def collectives_rules(results: Results, n: int) -> list[Verdict]:
-    block = results[f"collectives_{n}"]
-    heddle = block["heddle"]
-    verdicts = []
-    for peer, (_, called) in PEERS.items():
-        for what in COLLECTIVES[:4]:
-            sizes = block[peer].sizes(what)
-            ratios = [compare(heddle, (what, "heddle"), block[peer], (what, called), s) for s in sizes]
-            rule = f"{what}, {n} PEs, against {peer}, 8 B to 64 MiB"
-            verdicts.append(decide(rule, "faster", sizes, ratios, 1.0, True,
-                                   missing(heddle, block[peer])))
-            measured = [r.of_rounds for r in ratios if r is not None]
-            if measured:
-                mean = statistics.geometric_mean(measured)
-                verdicts.append(Verdict(f"{rule}, geometric mean", "at most 0.5", mean <= 0.5,
-                                        f"{mean:.2f}"))
-    return verdicts
+def collectives_rules(results: Results, name: str, pes: str) -> list[Verdict]:
+    return [verdict for peer, (_, called) in PEERS.items() for what in COMPARED
+            for verdict in faster_than(peer, results[name], what, called, f"{what}, {pes}")]
 
 
 def network_rules(results: Results, name: str, pes: str) -> list[Verdict]:
-    what = "all_reduce"
-    verdicts = []
-    block = results[name]
-    heddle = block["heddle"]
-    for peer in ("Open MPI", "MPICH"):
-        sizes = block[peer].sizes(what)
-        ratios = [compare(heddle, (what, "heddle"), block[peer], (what, "MPI_Allreduce"), s)
-                  for s in sizes]
-        verdicts.append(decide(f"AllReduce, {pes} over TCP, against {peer}, 8 B to 64 MiB",
-                               "faster", sizes, ratios, 1.0, True, missing(heddle, block[peer])))
-    return verdicts
+    return [verdict for peer, (called, _) in PEERS.items()
+            for verdict in faster_than(peer, results[name], "all_reduce", called, f"AllReduce, {pes} over TCP")]
 
 
 def network_put_rules(results: Results) -> list[Verdict]:
@@ -203,13 +190,18 @@ def network_put_rules(results: Results) -> list[Verdict]:
     return verdicts
 
 
-def crowded_rules(results: Results, n: int) -> list[Verdict]:
-    block = results[f"crowded_{n}"]
+def all_reduce_4_rules(results: Results) -> list[Verdict]:
+    return [verdict for peer, (called, _) in PEERS.items()
+            for verdict in faster_than(peer, results["all_reduce_4"], "all_reduce", called, "AllReduce, 4 PEs")]
+
+
+def crowded_rules(results: Results) -> list[Verdict]:
+    block = results["crowded_8"]
     heddle, peer = block["heddle"], block["Open MPI"]
     sizes = [8, 4 * KI, MI]
     ratios = [compare(heddle, ("all_reduce", "heddle"), peer, ("all_reduce", "MPI_Allreduce"), s)
               for s in sizes]
-    return [decide(f"AllReduce, {n} PEs on this machine, against Open MPI --oversubscribe",
+    return [decide("AllReduce, 8 PEs on this machine, against Open MPI --oversubscribe",
                    "not slower", sizes, ratios, 1.0, False, missing(heddle, peer))]
 
 
@@ -260,15 +252,21 @@ def rdma_rules(results: Results) -> list[Verdict]:
     return verdicts
 
 
+ON_HOSTS = {2: "a PE on each of 2 hosts", 4: "2 PEs on each of 2 hosts"}
+
 RULES = {
     "put": put_rules,
     "all_reduce": all_reduce_rules,
-    "collectives_2": lambda results: collectives_rules(results, 2),
-    "collectives_4": lambda results: collectives_rules(results, 4),
-    "crowded_4": lambda results: crowded_rules(results, 4),
-    "crowded_8": lambda results: crowded_rules(results, 8),
-    "network_2": lambda results: network_rules(results, "network_2", "a PE on each of 2 hosts"),
-    "network_4": lambda results: network_rules(results, "network_4", "2 PEs on each of 2 hosts"),
+    "collectives_2": lambda results: collectives_rules(results, "collectives_2", "2 PEs"),
+    "collectives_4": lambda results: collectives_rules(results, "collectives_4", "4 PEs"),
+    "all_reduce_4": all_reduce_4_rules,
+    "crowded_8": crowded_rules,
+    "network_2": lambda results: network_rules(results, "network_2", ON_HOSTS[2]),
+    "network_4": lambda results: network_rules(results, "network_4", ON_HOSTS[4]),
+    "network_collectives_2": lambda results: collectives_rules(
+        results, "network_collectives_2", f"{ON_HOSTS[2]} over TCP"),
+    "network_collectives_4": lambda results: collectives_rules(
+        results, "network_collectives_4", f"{ON_HOSTS[4]} over TCP"),
     "network_put": network_put_rules,
     "rdma": rdma_rules,
     "init": lambda results: [init_rule(results)],

@@ -25,7 +25,7 @@ def options(description: str, block_names: str) -> argparse.ArgumentParser:
                         help="fewer sizes and rounds: for a first look")
     parser.add_argument("--out", type=Path, default=ROOT / "docs" / "measurements",
                         metavar="DIR", help="where the results go (docs/measurements)")
-    parser.add_argument("--build-dir", type=Path, default=ROOT / "build" / "release", metavar="DIR")
+    parser.add_argument("--build-dir", type=lambda name: Path(name).resolve(), default=ROOT / "build" / "release", metavar="DIR")
     parser.add_argument("--no-build", action="store_true", help="measure what is built")
     parser.add_argument("--block", action="append", metavar="NAME",
                         help=f"only this block ({block_names})")

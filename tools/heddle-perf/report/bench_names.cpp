@@ -16,7 +16,7 @@ namespace {
 
 using words = std::pair<std::string_view, std::string_view>;
 
-constexpr std::array<words, 10> block_words = {{
+constexpr std::array<words, 11> block_words = {{
     {"put", "Put and signal"},
     {"all_reduce", "AllReduce, float32 sum"},
     {"fresh", "AllReduce of data that was just written"},
@@ -25,6 +25,7 @@ constexpr std::array<words, 10> block_words = {{
     {"init", "Launch, init and one AllReduce"},
     {"team", "What a team costs"},
     {"network", "AllReduce between 2 hosts, TCP"},
+    {"network_collectives", "The other collectives between 2 hosts, TCP"},
     {"network_put", "Put and signal between 2 hosts"},
     {"rdma", "Put and signal, soft RDMA"},
 }};
@@ -87,7 +88,7 @@ std::string_view find(const std::array<words, N>& in, std::string_view name) {
   return {};
 }
 
-/// "crowded_4": "crowded" and 4; without a number the whole and 0.
+/// "crowded_8": "crowded" and 8; without a number the whole and 0.
 std::pair<std::string_view, int> without_number(std::string_view block) {
   const auto line = block.rfind('_');
   int number = 0;
