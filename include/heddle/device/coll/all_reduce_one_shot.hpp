@@ -161,9 +161,7 @@ template <protocol Protocol, class T, class Op, block_group B>
 HEDDLE_FN void all_reduce_one_shot(B block, const all_reduce_args& args, Op op) {
   if (args.kind != reduce_kind::all_reduce) {
     const bool words = Protocol == protocol::ll && !args.team.has_network();
-    return detail::one_shot_pieces<T, Op, B>(block, args, op,
-                                             words ? detail::way::words : detail::way::slots)
-        .run();
+    return detail::one_shot_pieces<T, Op, B>(block, args, op, words).run();
   }
   constexpr size_t capacity = channel_scratch::one_shot_bytes(Protocol) / sizeof(T);
   const channel_scratch scratch(args.team, block.block_rank(), block.num_blocks());

@@ -20,11 +20,12 @@
 ///
 ///     words    LL words into the receiver's mailbox: one crossing of the memory
 ///     slots    a slot of the mailbox at a time, then its flag: one hop, two copies
+///     packets  the same where the network joins them: a piece of up to 32 KiB at once
 ///     direct   the two tell each other where the piece is and where it goes, and one of them
 ///              copies it there: two hops, one copy. What is in the heap on neither side goes by
 ///              slots.
 ///
-/// Words and slots go in steps, in each of which a pair moves one slot in either direction:
+/// Words, slots and packets go in steps, in each of which a pair moves one in either direction:
 /// mailbox.hpp says what that gives for nothing.
 // clang-format on
 namespace heddle {
@@ -127,7 +128,7 @@ class exchange_channel : mailbox_channel<B> {
   HEDDLE_FN way way_of(size_t bytes, int pe, uint64_t source, uint64_t target) const {
     if (bytes == 0) return way::none;
     if (!is_direct(bytes, pe))
-      return bytes <= args_.words_up_to && !team_.is_remote(pe) ? way::words : way::slots;
+      return bytes <= args_.words_up_to && !team_.is_remote(pe) ? way::words : this->slots_for(pe);
     return this->direct_way(pe, source, target, args_.pull);
   }
   HEDDLE_FN piece sent(int pe) const {
@@ -222,7 +223,7 @@ class exchange_channel : mailbox_channel<B> {
     }
     if (!words) {
       for (int i = 1 + block_.rank(); going && i < n_pes; i += block_.size())
-        if (is_received_from(after(i))) going = this->slot_is_filled(after(i), 0);
+        if (is_received_from(after(i))) going = this->slot_is_filled(after(i), each, 0);
       going = block_.all(going);
     }
     for (int i = 1; going && i < n_pes; ++i) {
@@ -232,7 +233,7 @@ class exchange_channel : mailbox_channel<B> {
       if (words)
         going = this->read_words(pe, 0, target, each.bytes);
       else
-        copy(block_, target, this->slot_data(pe, 0), each.bytes);
+        copy(block_, target, this->slot_data(pe, each, 0), each.bytes);
     }
     going = block_.all(going);
     for (int i = 1 + block_.rank(); going && i < n_pes; i += block_.size()) {
@@ -262,6 +263,11 @@ class exchange_channel : mailbox_channel<B> {
   HEDDLE_FN bool move_slots(size_t step) {
     const int n_pes = team_.n_pes();
     bool going = true;
+    for (int i = 1 + block_.rank(); i < n_pes; i += block_.size()) {
+      const piece in = received(after(i));
+      if (step < in.steps())
+        this->make_room(after(i), in, step, step > 0 && sent(after(i)).steps() >= step);
+    }
     for (int i = 1; i < n_pes; ++i) {
       const int pe = after(i);
       const piece out = sent(pe);
@@ -274,14 +280,14 @@ class exchange_channel : mailbox_channel<B> {
     going = block_.all(going);
     for (int i = 1 + block_.rank(); going && i < n_pes; i += block_.size()) {
       const piece out = sent(after(i));
-      if (step < out.steps() && out.by == way::slots)
+      if (step < out.steps() && has_flag(out.by))
         this->fill_slot(after(i), out, step, args_.input + out.offset_in(step));
     }
     if (step == 0) copy_own();
 
     for (int i = 1 + block_.rank(); going && i < n_pes; i += block_.size()) {
       const piece in = received(after(i));
-      if (step < in.steps() && in.by == way::slots) going = this->slot_is_filled(after(i), step);
+      if (step < in.steps() && has_flag(in.by)) going = this->slot_is_filled(after(i), in, step);
     }
     going = block_.all(going);
     for (int i = 1; going && i < n_pes; ++i) {
@@ -291,7 +297,7 @@ class exchange_channel : mailbox_channel<B> {
       if (in.by == way::words)
         going = this->read_words(after(i), step, target, in.bytes_in(step));
       else
-        copy(block_, target, this->slot_data(after(i), step), in.bytes_in(step));
+        copy(block_, target, this->slot_data(after(i), in, step), in.bytes_in(step));
     }
     going = block_.all(going);
     for (int i = 1 + block_.rank(); going && i < n_pes; i += block_.size()) {

@@ -21,6 +21,12 @@
 /// same order. LL words are slots of 8 bytes in a ring, of which a message takes as many as it
 /// has; the flag of one is the ring's round, so that none is ever stale.
 ///
+/// Between PEs that the network joins the slots' memory is a ring of units, and a message a packet:
+/// as many units as it has, at once, so that one of many bytes costs little more than one of few,
+/// and many of few bytes have room. Those that would not end before the ring's end, and those of
+/// large pieces, begin at a multiple of their size: both ends know where. Where the sender cannot
+/// know that there is room for what comes next, the receiver, which can, says so before it waits.
+///
 /// In an exchange credit is free where both send: what a PE sends in step n tells that it has
 /// emptied all that it was sent in the steps before. Only who receives in a step and sends nothing
 /// back says so by a word of its own. At most one step is then unaccounted for, and there is room
@@ -38,13 +44,19 @@ struct mailbox {
   static constexpr int ll_words = 1024;
   static constexpr size_t ll_step = 2048;  ///< bytes by words that a step moves at most
   static_assert(ll_step / 8 * 4 == ll_words);
+  static constexpr size_t unit_bytes = 1024;
+  static constexpr int units = simple_bytes / unit_bytes;
+  /// A piece goes in one packet up to these bytes, and else in smaller ones, so that several are
+  /// under way.
+  static constexpr size_t most_at_once = simple_bytes / 2;
+  static constexpr size_t packet_capacity = simple_bytes / 4;
 
-  /// What moves by slots of one kind, or by words, in both directions.
+  /// What moves by slots of one kind (units of packets), or by words, in both directions.
   struct flow {
-    uint64_t sent;      ///< slots (words) that this PE has filled at the other
+    uint64_t sent;      ///< slots (words, units) that this PE has filled at the other
     uint64_t received;  ///< slots of this mailbox that it has emptied
     uint64_t emptied;   ///< slots at the other of which it knows that they are empty again
-    uint64_t told;      ///< of those received, the other was last told of so many
+    uint64_t told;      ///< of those received, the other knows of so many
   };
   /// As what two PEs meet, to move a piece directly: for an exchange both do both.
   enum role : int { both = 0, sender = 1, receiver = 2 };
@@ -80,6 +92,8 @@ struct mailbox {
   mailbox_word chunks;           ///< of relays, that the other has brought or has
   alignas(2 * cache_line) ll_line ll[ll_words];
   slot_flag flags[most_slots];
+  alignas(2 * cache_line)
+      uint64_t arrived[units];  ///< of the packet that begins there: its count, plus one
   alignas(2 * cache_line) byte simple[simple_bytes];
 
   HEDDLE_FN byte* slot(size_t index) { return simple + index * simple_capacity; }

@@ -8,33 +8,62 @@
 namespace heddle::detail {
 
 /// How a piece gets from one PE to another: see exchange.hpp.
-enum class way { none, words, slots, by_sender, by_receiver };
+/// small_packets: no larger than slots, with which they go in step.
+enum class way { none, words, slots, packets, small_packets, by_sender, by_receiver };
 
-/// A channel's part of a piece, and the steps in which it goes by words or slots.
+HEDDLE_FN constexpr bool is_packets(way by) {
+  return by == way::packets || by == way::small_packets;
+}
+/// Whether the data is followed by a flag of its own.
+HEDDLE_FN constexpr bool has_flag(way by) { return by == way::slots || is_packets(by); }
+
+/// A channel's part of a piece, and the steps in which it goes by words, slots or packets.
 struct piece {
   way by;
   size_t offset;  ///< where it begins, bytes
   size_t bytes;
 
   HEDDLE_FN size_t capacity() const {
-    return by == way::words ? mailbox::ll_step : mailbox::simple_capacity;
+    if (by == way::words) return mailbox::ll_step;
+    if (by != way::packets) return mailbox::simple_capacity;
+    return bytes <= mailbox::most_at_once ? mailbox::most_at_once : mailbox::packet_capacity;
   }
   HEDDLE_FN size_t steps() const {
     // Divisors that the compiler knows.
     if (by == way::words) return (bytes + mailbox::ll_step - 1) / mailbox::ll_step;
-    if (by == way::slots) return (bytes + mailbox::simple_capacity - 1) / mailbox::simple_capacity;
-    return 0;
+    if (by == way::slots || by == way::small_packets)
+      return (bytes + mailbox::simple_capacity - 1) / mailbox::simple_capacity;
+    return by == way::packets ? (bytes + capacity() - 1) / capacity() : 0;
   }
   HEDDLE_FN size_t bytes_in(size_t step) const {
     const size_t done = step * capacity();
     return bytes - done < capacity() ? bytes - done : capacity();
   }
   HEDDLE_FN size_t offset_in(size_t step) const { return offset + step * capacity(); }
-  /// LL words or slots: up to the end of a step, and of all.
-  HEDDLE_FN size_t units_up_to(size_t step) const {
-    return by == way::words ? step * (mailbox::ll_step / 8) + (bytes_in(step) + 7) / 8 : step + 1;
+  /// The count of LL words, slots or units with which a step ends, and all, if it was `before`.
+  HEDDLE_FN uint64_t end_of(size_t step, uint64_t before) const {
+    if (by == way::words) return before + step * (mailbox::ll_step / 8) + (bytes_in(step) + 7) / 8;
+    if (by == way::slots) return before + step + 1;
+    return packet_of(step, before) + units_of(bytes_in(step));
   }
-  HEDDLE_FN size_t units() const { return by == way::words ? (bytes + 7) / 8 : steps(); }
+  HEDDLE_FN uint64_t end(uint64_t before) const {
+    if (by == way::words) return before + (bytes + 7) / 8;
+    if (by == way::slots) return before + steps();
+    return end_of(steps() - 1, before);
+  }
+  /// With which the packet of a step begins.
+  HEDDLE_FN uint64_t packet_of(size_t step, uint64_t before) const {
+    const uint64_t in_ring = before % mailbox::units;
+    const uint64_t whole = bytes > capacity() || in_ring + units_of(bytes) > mailbox::units
+                               ? capacity() / mailbox::unit_bytes
+                               : 1;
+    return (before + whole - 1) / whole * whole + step * (capacity() / mailbox::unit_bytes);
+  }
+
+ private:
+  HEDDLE_FN static uint64_t units_of(size_t bytes) {
+    return (bytes + mailbox::unit_bytes - 1) / mailbox::unit_bytes;
+  }
 };
 
 /// The mailboxes of one channel as one thread of its block sees them, in a call in which pairs of
@@ -58,6 +87,7 @@ class mailbox_channel {
   /// What `pe` sends here, and the memory at `pe` of what this PE sends there.
   HEDDLE_FN mailbox& from(int pe) const { return boxes_[pe]; }
   HEDDLE_FN mailbox* at(int pe) const { return team_.ptr(&from(team_.my_pe()), pe); }
+  HEDDLE_FN way slots_for(int pe) const { return team_.is_remote(pe) ? way::packets : way::slots; }
   /// This channel's part of a piece of `bytes`, which begins at `offset`.
   HEDDLE_FN piece part_of(way by, size_t offset, size_t bytes) const {
     const auto channels = static_cast<size_t>(block_.num_blocks());
@@ -80,7 +110,7 @@ class mailbox_channel {
   /// Whether there is, without a look at the credit.
   HEDDLE_FN bool has_known_room(int pe, const piece& out, size_t step) const {
     const auto& flow = flow_of(from(pe), out.by);
-    return flow.sent + out.units_up_to(step) <= flow.emptied + room_of(out.by);
+    return out.end_of(step, flow.sent) <= flow.emptied + room_of(out.by);
   }
   /// A word, and how much it must be at least.
   struct awaited {
@@ -90,7 +120,7 @@ class mailbox_channel {
   /// Until there is room, which is not known to be.
   HEDDLE_FN awaited credit_for(int pe, const piece& out, size_t step) const {
     const auto& flow = flow_of(from(pe), out.by);
-    return {&credit_of(from(pe), out.by), flow.sent + out.units_up_to(step) - room_of(out.by)};
+    return {&credit_of(from(pe), out.by), out.end_of(step, flow.sent) - room_of(out.by)};
   }
   /// To a mapped PE.
   HEDDLE_HOT HEDDLE_FN void write(int pe, const piece& out, size_t step, const byte* source) const {
@@ -100,30 +130,49 @@ class mailbox_channel {
     else
       copy(block_, at(pe)->slot(slot_of(flow.sent + step)), source, out.bytes_in(step));
   }
-  /// Tells that a slot is full, and brings it there if it is remote.
+  /// Tells that a slot is full; brings a packet there.
   HEDDLE_HOT HEDDLE_FN void fill_slot(int pe, const piece& out, size_t step,
                                       const byte* source) const {
-    const uint64_t number = from(pe).simple_flow.sent + step;
-    if (!team_.is_remote(pe))
+    const uint64_t sent = from(pe).simple_flow.sent;
+    if (!is_packets(out.by)) {
+      const uint64_t number = sent + step;
       return store(&at(pe)->flags[slot_of(number)].filled, number + 1, release);
+    }
     auto& there = from(team_.my_pe());
-    const size_t slot = slot_of(number);
-    lend(pe, static_cast<int>(slot), there.slot(slot), source, out.bytes_in(step),
-         &there.flags[slot].filled, number + 1);
+    const uint64_t number = out.packet_of(step, sent);
+    const size_t unit = number % mailbox::units;
+    lend(pe, number / packet_units + number, there.simple + unit * mailbox::unit_bytes, source,
+         out.bytes_in(step), &there.arrived[unit], number + 1);
   }
 
   // ---- receiving: by one thread each, then, all having agreed, the data ----
 
-  HEDDLE_FN awaited slot_for(int pe, size_t step) const {
-    const uint64_t number = from(pe).simple_flow.received + step;
-    return {&from(pe).flags[slot_of(number)].filled, number + 1};
+  /// Before this PE waits for anybody: `pe` will know that there is room for what it sends in
+  /// `step`. `answers`: this PE has sent it something in the step before.
+  HEDDLE_FN void make_room(int pe, const piece& in, size_t step, bool answers) const {
+    if (!is_packets(in.by) || answers) return;
+    auto& flow = from(pe).simple_flow;
+    if (in.end_of(step, flow.received) <= flow.told + mailbox::units) return;
+    flow.told = step == 0 ? flow.received : in.end_of(step - 1, flow.received);
+    team_.tell(&credit_of(from(team_.my_pe()), in.by), flow.told, pe);
   }
-  HEDDLE_HOT HEDDLE_FN bool slot_is_filled(int pe, size_t step) const {
-    const awaited slot = slot_for(pe, step);
+  HEDDLE_FN awaited slot_for(int pe, const piece& in, size_t step) const {
+    const uint64_t received = from(pe).simple_flow.received;
+    if (is_packets(in.by)) {
+      const uint64_t number = in.packet_of(step, received);
+      return {&from(pe).arrived[number % mailbox::units], number + 1};
+    }
+    return {&from(pe).flags[slot_of(received + step)].filled, received + step + 1};
+  }
+  HEDDLE_HOT HEDDLE_FN bool slot_is_filled(int pe, const piece& in, size_t step) const {
+    const awaited slot = slot_for(pe, in, step);
     return team_.wait_by_thread(slot.word, cmp::ge, slot.value, what_, pe) == wait_status::ok;
   }
-  HEDDLE_FN const byte* slot_data(int pe, size_t step) const {
-    return from(pe).slot(slot_of(from(pe).simple_flow.received + step));
+  HEDDLE_FN const byte* slot_data(int pe, const piece& in, size_t step) const {
+    const uint64_t received = from(pe).simple_flow.received;
+    if (is_packets(in.by))
+      return from(pe).simple + in.packet_of(step, received) % mailbox::units * mailbox::unit_bytes;
+    return from(pe).slot(slot_of(received + step));
   }
   /// What `pe` sends next comes while this PE does other things.
   HEDDLE_HOT HEDDLE_FN void expect_slot(int pe) const {
@@ -172,11 +221,10 @@ class mailbox_channel {
     if (in.by == way::slots) {
       const size_t slot = slot_of(flow.received + step);
       take_back(&from(pe).flags[slot].taken);
-      if (!team_.is_remote(pe))
-        for (size_t i = 0; i < in.bytes_in(step); i += cache_line)
-          take_back(reinterpret_cast<uint64_t*>(from(pe).slot(slot) + i));
+      for (size_t i = 0; i < in.bytes_in(step); i += cache_line)
+        take_back(reinterpret_cast<uint64_t*>(from(pe).slot(slot) + i));
     }
-    const uint64_t emptied = flow.received + in.units_up_to(step);
+    const uint64_t emptied = in.end_of(step, flow.received);
     const uint64_t worth_telling = room_of(in.by) / 4;
     if (answers || emptied - flow.told < worth_telling) return;
     flow.told = emptied;
@@ -219,7 +267,7 @@ class mailbox_channel {
     const bool has_source = source != channel_scratch::not_symmetric && !team_.is_remote(pe);
     const bool has_target = target != channel_scratch::not_symmetric;
     if (has_source && (pull || !has_target)) return way::by_receiver;
-    return has_target ? way::by_sender : way::slots;
+    return has_target ? way::by_sender : slots_for(pe);
   }
 
   // ---- at the end ----
@@ -230,13 +278,18 @@ class mailbox_channel {
     mailbox& box = from(pe);
     const size_t out_steps = out.steps();
     const size_t in_steps = in.steps();
-    if (in_steps > 0 || is_done) {
-      box.ll_flow.emptied = box.ll_flow.sent;
-      box.simple_flow.emptied = box.simple_flow.sent;
-      const size_t emptied = is_done || in_steps > out_steps ? out_steps : in_steps - 1;
-      if (out_steps > 0 && emptied > 0)
-        flow_of(box, out.by).emptied += out.units_up_to(emptied - 1);
-    }
+    const auto know = [&](uint64_t mailbox::flow::*known, uint64_t mailbox::flow::*count,
+                          const piece& moved, size_t answers) {
+      const size_t steps = moved.steps();
+      if (answers == 0 && !is_done) return;
+      box.ll_flow.*known = box.ll_flow.*count;
+      box.simple_flow.*known = box.simple_flow.*count;
+      const size_t emptied = is_done || answers > steps ? steps : answers - 1;
+      auto& flow = flow_of(box, moved.by);
+      if (steps > 0 && emptied > 0) flow.*known = moved.end_of(emptied - 1, flow.*count);
+    };
+    know(&mailbox::flow::emptied, &mailbox::flow::sent, out, in_steps);
+    know(&mailbox::flow::told, &mailbox::flow::received, in, out_steps);  // as the other does
     if (out_steps > 0) count_units(pe, out, true);
     if (in_steps > 0) count_units(pe, in, false);
   }
@@ -255,10 +308,10 @@ class mailbox_channel {
   HEDDLE_HOT HEDDLE_FN void count_units(int pe, const piece& all, bool is_sent) const {
     auto& flow = flow_of(from(pe), all.by);
     if (!is_sent) {
-      flow.received += all.units();
+      flow.received = all.end(flow.received);
       return;
     }
-    flow.sent += all.units();
+    flow.sent = all.end(flow.sent);
     // The credit is looked at seldom: who looks takes its line from who writes it.
     if (flow.sent - flow.emptied <= room_of(all.by) / 2) return;
     const uint64_t credit = load(&credit_of(from(pe), all.by), acquire);
@@ -271,8 +324,9 @@ class mailbox_channel {
         settle(after(i), slot);
   }
   /// Sends from where the bytes are. They are in use until it is settled.
-  HEDDLE_FN void lend(int pe, int slot, byte* target, const byte* source, size_t bytes,
+  HEDDLE_FN void lend(int pe, uint64_t number, byte* target, const byte* source, size_t bytes,
                       uint64_t* word, uint64_t value) const {
+    const auto slot = static_cast<int>(number % mailbox::slots);
     settle(pe, slot);
     from(pe).borrowed[slot] = team_.send_borrowed(target, source, bytes, word, value, pe) + 1;
   }
@@ -291,8 +345,11 @@ class mailbox_channel {
     return by == way::words ? box.ll_credit : box.simple_credit;
   }
   HEDDLE_FN static uint64_t room_of(way by) {
-    return by == way::words ? mailbox::ll_words : mailbox::slots;
+    return by == way::words   ? mailbox::ll_words
+           : by == way::slots ? mailbox::slots
+                              : mailbox::units;
   }
+  static constexpr uint64_t packet_units = mailbox::packet_capacity / mailbox::unit_bytes;
   HEDDLE_FN static size_t slot_of(uint64_t number) { return number % mailbox::slots; }
   HEDDLE_FN static size_t word_of(size_t step) { return step * (mailbox::ll_step / 8); }
   HEDDLE_FN const ll_line* line_of(int pe, uint64_t number) const {

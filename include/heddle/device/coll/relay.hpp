@@ -117,7 +117,8 @@ class relay_channel : mailbox_channel<B> {
   HEDDLE_FN uint64_t place() const { return team_.symmetric_offset(source_, args_.bytes); }
   HEDDLE_FN way way_of(int pe, mailbox::role role) const {
     if (!is_direct(pe))
-      return args_.bytes <= args_.words_up_to && !team_.is_remote(pe) ? way::words : way::slots;
+      return args_.bytes <= args_.words_up_to && !team_.is_remote(pe) ? way::words
+                                                                      : this->slots_for(pe);
     const auto& theirs = from(pe).place[other(role)];
     const bool sends = role == mailbox::sender;
     return this->direct_way(pe, sends ? place() : load(&theirs.source, relaxed),
@@ -127,9 +128,9 @@ class relay_channel : mailbox_channel<B> {
   // ---- the bytes ----
 
   HEDDLE_FN piece along(way by) const { return this->part_of(by, 0, args_.bytes); }
-  HEDDLE_FN static bool is_stepwise(way by) { return by == way::words || by == way::slots; }
+  HEDDLE_FN static bool is_stepwise(way by) { return by == way::words || has_flag(by); }
   HEDDLE_FN size_t quantum_of(way by) const {
-    return is_stepwise(by) ? piece{by, 0, 0}.capacity() : args_.chunk;
+    return is_stepwise(by) ? along(by).capacity() : args_.chunk;
   }
   HEDDLE_FN size_t end_of(way by, size_t step) const {
     const size_t end = (step + 1) * quantum_of(by);
@@ -193,9 +194,12 @@ class relay_channel : mailbox_channel<B> {
     if (in.by == way::words) {
       going = this->read_words(pe, step, target, in.bytes_in(step));
     } else {
-      if (block_.rank() == 0) going = this->slot_is_filled(pe, step);
+      if (block_.rank() == 0) {
+        this->make_room(pe, in, step, false);
+        going = this->slot_is_filled(pe, in, step);
+      }
       going = block_.all(going);
-      if (going) copy(block_, target, this->slot_data(pe, step), in.bytes_in(step));
+      if (going) copy(block_, target, this->slot_data(pe, in, step), in.bytes_in(step));
     }
     if (!block_.all(going)) return false;
     if (block_.rank() == 0) this->give_back(pe, in, step, false);
@@ -227,9 +231,7 @@ class relay_channel : mailbox_channel<B> {
     uint64_t* count = &from(team_.my_pe()).chunks.value;
     byte* target = team_.heap() + load(&from(pe).place[mailbox::receiver].target, relaxed) + at;
     if (team_.is_remote(pe)) {
-      if (block_.rank() == 0)
-        this->lend(pe, static_cast<int>(number % mailbox::slots), target, source_ + at, n, count,
-                   number);
+      if (block_.rank() == 0) this->lend(pe, number, target, source_ + at, n, count, number);
       return true;
     }
     if (out.by == way::by_sender) copy(block_, team_.ptr(target, pe), source_ + at, n, how());

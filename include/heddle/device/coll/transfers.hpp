@@ -69,7 +69,8 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B>, 
     if (stage_[i] == phase::meets) return {&place_of_other(t).count, meetings_of(t) + 1};
     if (stage_[i] == phase::leaves) return {&left_by_other(t).value, meetings_of(t) + 1};
     if (t.is_send) return this->credit_for(t.pe, part(i), s.step);
-    return s.by == way::words ? this->first_word_for(t.pe, s.step) : this->slot_for(t.pe, s.step);
+    return s.by == way::words ? this->first_word_for(t.pe, s.step)
+                              : this->slot_for(t.pe, part(i), s.step);
   }
   HEDDLE_FN bool is_ready(int i) const {
     const transfer& t = of(i);
@@ -95,8 +96,9 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B>, 
     const transfer& t = of(i);
     states_[i] = {0, way::none, false};
     if (!is_direct(t)) {
-      states_[i].by =
-          t.bytes <= args_.words_up_to && !team_.is_remote(t.pe) ? way::words : way::slots;
+      states_[i].by = t.bytes <= args_.words_up_to && !team_.is_remote(t.pe)
+                          ? way::words
+                          : this->slots_for(t.pe);
       return begin_steps(i);
     }
     states_[i].met = true;
@@ -110,7 +112,12 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B>, 
   }
   HEDDLE_FN void begin_steps(int i) {
     stage_[i] = phase::moves;
-    if (part(i).steps() == 0) end_steps(i);
+    if (part(i).steps() == 0) return end_steps(i);
+    expect(i);
+  }
+  HEDDLE_FN void expect(int i) const {
+    if (!of(i).is_send && block_.rank() == 0)
+      this->make_room(of(i).pe, part(i), states_[i].step, false);
   }
 
   HEDDLE_FN bool meet(int i) {
@@ -127,7 +134,7 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B>, 
       return false;
     }
     states_[i].by = this->direct_way(t.pe, source, target, args_.pull);
-    if (states_[i].by == way::slots) {
+    if (has_flag(states_[i].by)) {
       begin_steps(i);
       return true;
     }
@@ -153,16 +160,19 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B>, 
     if (t.is_send) {
       if (!team_.is_remote(t.pe)) this->write(t.pe, it, step, memory);
       block_.sync();
-      if (block_.rank() == 0 && it.by == way::slots) this->fill_slot(t.pe, it, step, memory);
+      if (block_.rank() == 0 && has_flag(it.by)) this->fill_slot(t.pe, it, step, memory);
     } else {
       if (it.by == way::words)
         going = this->read_words(t.pe, step, memory, it.bytes_in(step));
       else
-        copy(block_, memory, this->slot_data(t.pe, step), it.bytes_in(step));
+        copy(block_, memory, this->slot_data(t.pe, it, step), it.bytes_in(step));
       going = block_.all(going);
       if (block_.rank() == 0) this->give_back(t.pe, it, step, false);
     }
-    if (++states_[i].step == it.steps()) end_steps(i);
+    if (++states_[i].step == it.steps())
+      end_steps(i);
+    else
+      expect(i);
     return going;
   }
   HEDDLE_FN void end_steps(int i) {

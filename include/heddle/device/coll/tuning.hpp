@@ -78,7 +78,7 @@ inline constexpr tuning host_tuning = {.one_shot_ll = {130, 1000},
                                        .rooted_words = {70, 900},
                                        .rooted_slots = {110, 50},
                                        .rooted_direct = {180, 12},
-                                       .network_slots = {6300, 600},
+                                       .network_slots = {6300, 415},
                                        .network_direct = {12'800, 215},
                                        .full_channels = 1};
 
@@ -98,7 +98,7 @@ inline constexpr tuning crowded_host_tuning = {.one_shot_ll = {3000, 1900},
                                                .rooted_words = {50, 1000},
                                                .rooted_slots = {250, 60},
                                                .rooted_direct = {1600, 25},
-                                               .network_slots = {15'000, 2000},
+                                               .network_slots = {15'000, 1050},
                                                .network_direct = {34'000, 470},
                                                .full_channels = 1};
 
