@@ -37,7 +37,7 @@ double ns_of(const way_cost& cost, const route& by, double bytes) {
 }
 
 /// By memory in each domain, then along rails, each with one PE of every domain and its part of the
-/// bytes, as the channels of all_reduce_hierarchical.hpp go.
+/// bytes, as the channels of all_reduce_hierarchical.hpp go: all of it, whatever a PE keeps.
 double hierarchical_ns(const tuning& costs, const plan_question& question, int channels) {
   const int domains = question.n_pes / question.domain_size;
   const auto bytes = static_cast<double>(question.bytes);
@@ -48,9 +48,10 @@ double hierarchical_ns(const tuning& costs, const plan_question& question, int c
                         ? algorithm::one_shot
                         : algorithm::ring;
   return ns_of(costs.two_shot,
-               route_of(question.what, algorithm::two_shot, question.domain_size, false), bytes) +
+               route_of(collective::all_reduce, algorithm::two_shot, question.domain_size, false),
+               bytes) +
          ns_of(cost_of(costs, rail, protocol::simple, true),
-               route_of(question.what, rail, domains, true), rail_bytes);
+               route_of(collective::all_reduce, rail, domains, true), rail_bytes);
 }
 
 /// An AllReduce takes its slots of all PEs in lock-step.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -19,6 +20,13 @@ struct team_domains {
 
   /// How many there are, of equal size or not.
   [[nodiscard]] int n_domains() const { return static_cast<int>(begins.size()); }
+  /// PEs of the one that has the most.
+  [[nodiscard]] int largest() const {
+    std::size_t most = 0;
+    for (int domain = 0; domain < n_domains(); ++domain)
+      most = std::max(most, members(domain).size());
+    return static_cast<int>(most);
+  }
   /// The PEs of one of them, in the order of the team.
   [[nodiscard]] std::span<const std::int32_t> members(int domain) const {
     const auto next = static_cast<std::size_t>(domain) + 1;

@@ -31,6 +31,7 @@ heddle_kernel_t exchange_kernel() {
 }
 heddle_kernel_t relay_kernel() { return kernel_of<relay_body>(); }
 heddle_kernel_t domains_gather_kernel() { return kernel_of<domains_gather_body>(); }
+heddle_kernel_t leaders_kernel() { return kernel_of<leaders_body>(); }
 heddle_kernel_t rounds_kernel() { return kernel_of<rounds_body>(); }
 template <class Args>
 heddle_kernel_t transfers_kernel() {

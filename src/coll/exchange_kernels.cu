@@ -15,6 +15,7 @@ template void* on_cuda<exchange_body<equal_pieces>>();
 template void* on_cuda<exchange_body<listed_pieces>>();
 template void* on_cuda<relay_body>();
 template void* on_cuda<domains_gather_body>();
+template void* on_cuda<leaders_body>();
 template void* on_cuda<rounds_body>();
 template void* on_cuda<transfers_body<few_transfers_args>>();
 template void* on_cuda<transfers_body<many_transfers_args>>();

@@ -4,6 +4,7 @@
 
 #include <heddle/device/coll/all_gather_by_domains.hpp>
 #include <heddle/device/coll/exchange.hpp>
+#include <heddle/device/coll/exchange_by_leaders.hpp>
 #include <heddle/device/coll/large_transfers.hpp>
 #include <heddle/device/coll/relay.hpp>
 #include <heddle/device/coll/rounds.hpp>
@@ -21,6 +22,8 @@ heddle_kernel_t exchange_kernel();
 heddle_kernel_t relay_kernel();
 /// AllGather host by host: takes domains_gather_args.
 heddle_kernel_t domains_gather_kernel();
+/// AllGather and AllToAll of few bytes by leaders: takes leaders_args.
+heddle_kernel_t leaders_kernel();
 /// That of the same of large teams: takes rounds_args.
 heddle_kernel_t rounds_kernel();
 /// That of sends and receives: takes Args, which are few_transfers_args or many_transfers_args.
@@ -52,6 +55,14 @@ struct domains_gather_body {
   template <block_group Block>
   HEDDLE_FN void operator()(const Block& block, const arguments& args) const {
     all_gather_by_domains(block, args);
+  }
+};
+
+struct leaders_body {
+  using arguments = leaders_args;
+  template <block_group Block>
+  HEDDLE_FN void operator()(const Block& block, const arguments& args) const {
+    exchange_by_leaders(block, args);
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <heddle/device/coll/exchange_by_leaders.hpp>
 #include <heddle/device/coll/relay.hpp>
 #include <vector>
 
@@ -54,6 +55,30 @@ way_cost cost_of_piece(const exchange_plan& plan, const plan_question& question,
   return rooted ? costs.rooted_direct : costs.direct;
 }
 
+/// What one PE sends to several leaves one after the other: half of a hop for each but the first.
+double several(const way_cost& cost, int to, double kib) {
+  return to == 0 ? 0 : cost.hop_ns * (to + 1) / 2 + to * cost.ns_per_kib * kib;
+}
+
+bool fits_leaders(const plan_question& question) {
+  const bool to_each = question.what == collective::all_to_all;
+  return (to_each || question.what == collective::all_gather) &&
+         leaders_args::fits(question.bytes, question.n_pes, question.largest_domain, to_each);
+}
+
+/// As cost_model.cpp's hierarchical AllReduce of few bytes: they take turns with two_shot's hops,
+/// and leaders send as in one shot.
+double expected_by_leaders(const plan_question& question) {
+  const tuning& costs = costs_of(question);
+  const double kib = static_cast<double>(question.bytes) / 1024;
+  const double here = question.largest_domain;
+  const double row = question.what == collective::all_to_all ? question.n_pes : 1;
+  const way_cost memory = costs.two_shot.times(2, (here - 1) * (row + question.n_pes));
+  const double message = here * (question.what == collective::all_to_all ? here : 1);
+  return memory.hop_ns + memory.ns_per_kib * kib +
+         several(costs.network_one_shot, question.num_domains - 1, message * kib);
+}
+
 double expected_ns(const exchange_plan& plan, const plan_question& question, algorithm algo) {
   const double kib = static_cast<double>(question.bytes) / 1024;
   const double first_kib = std::min(kib, static_cast<double>(plan.chunk) * plan.channels / 1024);
@@ -62,10 +87,7 @@ double expected_ns(const exchange_plan& plan, const plan_question& question, alg
   const int n = question.n_pes;
   const int domains = question.all_mapped ? 1 : question.num_domains;
   const int in_domain = n / std::max(domains, 1);
-  // What one PE sends to several leaves one after the other: half of a hop each.
-  const auto by_network = [&](int to) {
-    return to == 0 ? 0 : network.hop_ns * std::max(1.0, to / 2.0) + to * network.ns_per_kib * kib;
-  };
+  const auto by_network = [&](int to) { return several(network, to, kib); };
   // Processors read one memory together, where a GPU has its own to send from.
   const auto memory_rate = [&](int to) {
     return std::min(to, question.on_cuda ? to : 1) * memory.ns_per_kib;
@@ -82,6 +104,7 @@ double expected_ns(const exchange_plan& plan, const plan_question& question, alg
   const bool gathers = question.what == collective::all_gather;
   switch (algo) {
     case algorithm::hierarchical:
+      if (plan.by_leaders) return expected_by_leaders(question);
       return by_network(domains - 1) +
              (gathers ? domains * by_memory(in_domain - 1, kib)
                       : relayed_by_memory((domains - 1) * network.ns_per_kib));
@@ -114,8 +137,9 @@ std::vector<candidate> ways_of(const exchange_plan& plan, const plan_question& q
   add(algorithm::direct);
   if (question.n_pes > 2 || question.forced_algorithm) {
     const bool broadcasts = question.what == collective::broadcast;
-    if ((broadcasts || question.what == collective::all_gather) && question.num_domains > 1 &&
-        question.num_domains < question.n_pes)
+    const bool has_hierarchy =
+        broadcasts || question.what == collective::all_gather || plan.by_leaders;
+    if (has_hierarchy && question.num_domains > 1 && question.num_domains < question.n_pes)
       add(algorithm::hierarchical);
     if (broadcasts) {
       add(algorithm::ring);
@@ -166,7 +190,13 @@ exchange_plan choose_exchange(collective what, const plan_question& question) {
   plan.channels = shape.channels;
   plan.threads = shape.threads;
   if (question.on_cuda) plan.chunk = std::size_t{32} << 10;  // a GPU has many channels
+  plan.by_leaders =
+      fits_leaders(question) &&
+      (what == collective::all_to_all ||
+       expected_by_leaders(question) <= expected_ns(plan, question, algorithm::hierarchical));
   plan.algo = best_of(ways_of(plan, question), question);
+  plan.by_leaders &= plan.algo == algorithm::hierarchical;
+  if (plan.by_leaders) plan.channels = 1;
   return plan;
 }
 
@@ -179,7 +209,8 @@ std::string_view route_of(const exchange_plan& plan) {
     case algorithm::tree:
       return "tree of hosts: ";
     case algorithm::hierarchical:
-      return "hierarchical, to each host once: ";
+      return plan.by_leaders ? "hierarchical, by leaders: a message to each host"
+                             : "hierarchical, to each host once: ";
     default:
       return "";
   }
@@ -209,6 +240,8 @@ std::string explain(const exchange_plan& plan, const plan_question& question) {
   } else if (plan.is_large) {
     text = fmt::format("by hops of 1 to {} of {} PEs",
                        std::bit_floor(static_cast<unsigned>(question.n_pes - 1)), question.n_pes);
+  } else if (plan.by_leaders) {
+    text = route_of(plan);
   } else {
     text = fmt::format("{}words up to {}, slots up to {}", route_of(plan), limit(plan.words_up_to),
                        limit(plan.slots_up_to));

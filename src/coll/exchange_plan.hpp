@@ -13,8 +13,10 @@ namespace heddle {
 /// holds for pieces of any size, since PEs need not know each other's.
 struct exchange_plan {
   /// direct: all of it between the PEs that have a piece and those that want it. ring, tree,
-  /// hierarchical: a broadcast by relay (relay.hpp), and an all_gather host by host.
+  /// hierarchical: a broadcast by relay (relay.hpp), an all_gather host by host, and, by leaders
+  /// (exchange_by_leaders.hpp), an all_gather or all_to_all of few bytes.
   algorithm algo = algorithm::direct;
+  bool by_leaders = false;
   std::size_t words_up_to = 0;          ///< bytes of a piece
   std::size_t slots_up_to = 0;          ///< between PEs that memory joins
   std::size_t network_slots_up_to = 0;  ///< between the others

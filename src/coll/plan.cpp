@@ -30,9 +30,7 @@ bool has_ll128(const plan_question& question) {
   return question.all_mapped && question.whole_lines;
 }
 
-bool has_hierarchy(const plan_question& question) {
-  return question.domain_size > 1 && question.what == collective::all_reduce;
-}
+bool has_hierarchy(const plan_question& question) { return question.domain_size > 1; }
 
 int most_channels(algorithm algo, const plan_question& question) {
   if (is_two_shot(algo)) return channel_scratch::max_channels;

@@ -72,6 +72,7 @@ struct plan_question {
   bool all_mapped = true;
   int num_domains = 1;
   int domain_size = 1;         ///< PEs of each of several domains; 1: no hierarchy
+  int largest_domain = 1;      ///< PEs of the largest
   bool has_links = true;       ///< memory for rings and trees
   bool has_multicast = false;  ///< by an NVLink switch, as the user has asked for
   /// Whether the 128 bytes of a line of LL128 arrive together at every PE (see ll128.hpp).

@@ -158,6 +158,19 @@ void exchange_calls::run_by_domains(const call& call, const buffers& at, const e
                           sizeof args, stream);
 }
 
+void exchange_calls::run_by_leaders(const call& call, const buffers& at, const exchange_plan& plan,
+                                    heddle_stream_t stream) const {
+  const leaders_args args{.team = team_.ref(),
+                          .what = call.waits_in,
+                          .input = at.input,
+                          .output = at.output,
+                          .bytes = call.piece,
+                          .to_each = call.what == collective::all_to_all,
+                          .places = places_by(team_.domains())};
+  team_.launch_collective({plan.channels, plan.threads}, leaders_kernel(), &args, sizeof args,
+                          stream);
+}
+
 template <class Pieces>
 void exchange_calls::run(const call& call, exchange_args<Pieces>& args, const void* input,
                          void* output, heddle_stream_t stream) {
@@ -176,6 +189,7 @@ void exchange_calls::run(const call& call, exchange_args<Pieces>& args, const vo
   if constexpr (std::is_same_v<Pieces, equal_pieces>) {
     if (plan.algo != algorithm::direct && call.what == collective::broadcast)
       return run_relay(call, {in, out}, plan, stream);
+    if (plan.by_leaders) return run_by_leaders(call, {in, out}, plan, stream);
     if (plan.algo == algorithm::hierarchical && call.what == collective::all_gather)
       return run_by_domains(call, {in, out}, plan, stream);
   }

@@ -80,6 +80,8 @@ class exchange_calls {
                  heddle_stream_t stream) const;
   void run_by_domains(const call& call, const buffers& at, const exchange_plan& plan,
                       heddle_stream_t stream) const;
+  void run_by_leaders(const call& call, const buffers& at, const exchange_plan& plan,
+                      heddle_stream_t stream) const;
   const exchange_plan& plan_for(collective what, std::size_t piece);
 
   heddle_team& team_;

@@ -90,6 +90,7 @@ void heddle_runtime::preload_kernels() {
   device().preload(heddle::exchange_kernel<heddle::listed_pieces>());
   device().preload(heddle::relay_kernel());
   device().preload(heddle::domains_gather_kernel());
+  device().preload(heddle::leaders_kernel());
   device().preload(heddle::rounds_kernel());
   device().preload(heddle::transfers_kernel<heddle::few_transfers_args>());
   device().preload(heddle::transfers_kernel<heddle::many_transfers_args>());

@@ -267,6 +267,7 @@ heddle::plan_question heddle_team::question(heddle::collective what, std::size_t
                               .all_mapped = domains_.all_mapped(),
                               .num_domains = domains_.are_mapped ? domains_.n_domains() : n_pes(),
                               .domain_size = domains_.is_hierarchy() ? domains_.size : 1,
+                              .largest_domain = domains_.are_mapped ? domains_.largest() : 1,
                               .has_links = runtime_.has_links(),
                               .has_multicast = ref().multicast_bytes() > 0,
                               .whole_lines = runtime_.place().common().whole_lines,

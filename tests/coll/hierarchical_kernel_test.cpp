@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// AllReduce by memory within domains and along rails across them, of PEs that are threads: here
-// memory joins the domains too, and the rails' links go by it.
+// AllReduce and its kin by memory within domains and along rails across them, of PEs that are
+// threads: here memory joins the domains too, and the rails' links go by it.
 #include <doctest/doctest.h>
 
 #include "coll/dealt_domains.hpp"
@@ -51,6 +51,8 @@ TEST_CASE("hierarchical: every type and reduction is exact in any number of doma
       CAPTURE(op);
       CHECK_NOTHROW(run.all_types(op, 1, false));
       CHECK_NOTHROW(run.all_types(op, 1021, true));
+      CHECK_NOTHROW(run.reduce_all_types(op, 1, true));
+      CHECK_NOTHROW(run.reduce_all_types(op, 333, false));
     }
   });
 }
@@ -69,6 +71,10 @@ TEST_CASE("hierarchical: one owner or all, by one-shot or a ring, in one piece o
               CHECK_NOTHROW(run.all_reduce<float>(HEDDLE_FLOAT32, HEDDLE_SUM, count,
                                                   where != buffers::misaligned, where));
             CHECK_NOTHROW(run.all_reduce<bf16>(HEDDLE_BFLOAT16, HEDDLE_AVG, count, false));
+            if (count > 100'000) continue;
+            for (buffers where : {buffers::symmetric, buffers::private_on_odd_pes})
+              CHECK_NOTHROW(run.reduce_both<float>(HEDDLE_FLOAT32, HEDDLE_SUM, count,
+                                                   where == buffers::symmetric, where));
           }
         },
         channels);
@@ -83,6 +89,8 @@ TEST_CASE("hierarchical: one-shots of the whole team before and after it meet th
       CHECK_NOTHROW(run.all_reduce<int32_t>(HEDDLE_INT32, HEDDLE_SUM, count, false));
       run.chosen = {.algo = algorithm::one_shot, .proto = protocol::simple};
       CHECK_NOTHROW(run.all_reduce<int32_t>(HEDDLE_INT32, HEDDLE_MAX, 100, true));
+      run.chosen = hierarchical;
+      CHECK_NOTHROW(run.reduce_both<int32_t>(HEDDLE_INT32, HEDDLE_SUM, count, false));
       run.chosen = {.algo = algorithm::ring, .proto = protocol::simple};
       CHECK_NOTHROW(run.all_reduce<int32_t>(HEDDLE_INT32, HEDDLE_PROD, count, true));
     }

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdlib>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "coll/all_reduce_kernels.hpp"
 #include "coll/exact_values.hpp"
+#include "coll/sanitized.hpp"
 #include "coll/topology.hpp"
 #include "device/local_team.hpp"
 
@@ -130,6 +130,7 @@ struct runner {
       kernel.args.kind = kind;
       kernel.args.root = root;
       set_root(kernel.args.topology, n_pes, root, team.ring());
+      set_domains(kernel.args.topology, domains, domains.pes.data());
       team.launch(pe, channels, kernel);
       if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
       const auto is = [](const T& value, const T& expected) {
@@ -165,12 +166,6 @@ struct runner {
   }
 };
 
-// Under the sanitizers, which set the threads, fewer: of the same code more would tell no more.
-inline int block_threads() {
-  const char* threads = std::getenv("HEDDLE_DEV_TEST_THREADS");
-  return threads ? std::atoi(threads) : 1;
-}
-inline bool is_sanitized() { return std::getenv("HEDDLE_DEV_TEST_THREADS") != nullptr; }
 template <class T>
 std::vector<T> fewer(std::vector<T> all, std::vector<T> if_sanitized) {
   return is_sanitized() ? if_sanitized : all;

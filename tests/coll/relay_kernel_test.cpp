@@ -13,12 +13,13 @@
 #include <vector>
 
 #include "coll/dealt_domains.hpp"
+#include "coll/guarded_buffer.hpp"
 #include "coll/relay_tree.hpp"
+#include "coll/sanitized.hpp"
 #include "device/local_team.hpp"
 
 using namespace heddle;
-using heddle::testing::domains_of;
-using heddle::testing::local_team;
+using namespace heddle::testing;
 
 namespace {
 
@@ -40,49 +41,6 @@ struct ways {
 constexpr std::size_t always = ~std::size_t{0};
 constexpr ways all_ways[] = {{"words", always, always}, {"slots", 0, always}, {"direct", 0, 0}};
 constexpr algorithm all_shapes[] = {algorithm::ring, algorithm::tree, algorithm::hierarchical};
-
-// Set by the sanitizers, which need fewer cases of the same code.
-bool is_sanitized() { return std::getenv("HEDDLE_DEV_TEST_THREADS") != nullptr; }
-int block_threads() {
-  return is_sanitized() ? std::atoi(std::getenv("HEDDLE_DEV_TEST_THREADS")) : 1;
-}
-
-byte byte_of(unsigned call, int pe, std::size_t i) {
-  return static_cast<byte>((static_cast<std::uint32_t>(i) * 2654435761u + call * 7919u +
-                            static_cast<std::uint32_t>(pe) * 131u) >>
-                           13);
-}
-
-/// A buffer of the heap, or of the PE's own, with a guard behind it.
-class buffer {
- public:
-  buffer(const local_team& team, int pe, std::size_t offset, std::size_t bytes, bool symmetric)
-      : bytes_(bytes), own_(symmetric ? 0 : bytes + 1) {
-    data_ = symmetric ? team.user<byte>(pe, offset) : own_.data();
-    std::memset(data_, 0xee, bytes + 1);
-  }
-  [[nodiscard]] byte* data() { return data_; }
-  void fill(unsigned call, int pe) {
-    for (std::size_t i = 0; i < bytes_; ++i) data_[i] = byte_of(call, pe, i);
-  }
-  [[nodiscard]] bool has(unsigned call, int pe, std::size_t at, std::size_t bytes) const {
-    for (std::size_t i = 0; i < bytes; ++i)
-      if (data_[at + i] != byte_of(call, pe, i)) return false;
-    return data_[bytes_] == 0xee;
-  }
-
- private:
-  std::size_t bytes_;
-  std::vector<byte> own_;
-  byte* data_;
-};
-
-/// Which PE has its buffers in the heap.
-enum class memory { symmetric, own, mixed };
-bool is_symmetric(memory where, int pe, unsigned call) {
-  return where == memory::symmetric ||
-         (where == memory::mixed && (static_cast<unsigned>(pe) + call) % 2 == 0);
-}
 
 struct call_shape {
   algorithm shape;

@@ -47,19 +47,56 @@ TEST_CASE("where memory does not join the PEs of a host, a tree takes each for i
   }
 }
 
+TEST_CASE("few bytes for all go by leaders, which have room for them, and more along rails") {
+  const auto by_leaders = [](collective what, std::size_t bytes, int largest = 2) {
+    const plan_question question{.what = what,
+                                 .bytes = bytes,
+                                 .n_pes = 4,
+                                 .all_mapped = false,
+                                 .num_domains = 2,
+                                 .domain_size = 2,
+                                 .largest_domain = largest};
+    const auto plan = choose_exchange(what, question);
+    const bool told = explain(plan, question).find("by leaders") != std::string::npos;
+    CHECK(told == plan.by_leaders);
+    return plan.by_leaders;
+  };
+  CHECK(by_leaders(collective::all_gather, 8));
+  CHECK(by_leaders(collective::all_to_all, 8));
+  CHECK(by_leaders(collective::all_to_all, 2048));
+  CHECK_FALSE(by_leaders(collective::all_to_all, 4096));
+  CHECK_FALSE(by_leaders(collective::all_gather, 65536));
+  CHECK_FALSE(by_leaders(collective::broadcast, 8));
+  CHECK_FALSE(by_leaders(collective::all_gather, 8, barrier_memory::max_direct + 1));
+  // What combines takes the same way.
+  for (const auto what : {collective::all_reduce, collective::reduce_scatter, collective::reduce})
+    CHECK(choose_reduction({.what = what,
+                            .bytes = 64,
+                            .n_pes = 4,
+                            .all_mapped = false,
+                            .num_domains = 2,
+                            .domain_size = 2})
+              .algo == algorithm::hierarchical);
+}
+
 TEST_CASE("a broadcast goes host by host where that is quickest, and an AllGather as well") {
   const auto way = [](collective what, plan_question question) {
     question.what = what;
     return choose_exchange(what, question).algo;
   };
-  const plan_question two_hosts{
-      .bytes = 8, .n_pes = 16, .all_mapped = false, .num_domains = 2, .domain_size = 8};
+  const plan_question two_hosts{.bytes = 8,
+                                .n_pes = 16,
+                                .all_mapped = false,
+                                .num_domains = 2,
+                                .domain_size = 8,
+                                .largest_domain = 8};
   for (const std::size_t bytes : {std::size_t{8}, std::size_t{64} << 20}) {
     auto question = two_hosts;
     question.bytes = bytes;
     CHECK(way(collective::broadcast, question) == algorithm::hierarchical);
     CHECK(way(collective::all_gather, question) == algorithm::hierarchical);
-    CHECK(way(collective::all_to_all, question) == algorithm::direct);
+    CHECK(way(collective::all_to_all, question) ==
+          (bytes == 8 ? algorithm::hierarchical : algorithm::direct));
     question.domain_size = 1;  // they have not as many PEs each
     CHECK(way(collective::all_gather, question) == algorithm::hierarchical);
     question.forced_algorithm = algorithm::direct;

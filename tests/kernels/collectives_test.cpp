@@ -235,6 +235,7 @@ TEST_CASE("every collective is right, in every way and any kind of memory") {
                                                        {"one_shot", "simple"},
                                                        {"direct", ""},
                                                        {"ring", ""},
+                                                       {"hierarchical", ""},
                                                        {"two_shot", ""},
                                                        {"tree", "ll"}}) {
     ::setenv("HEDDLE_ALGO", algo, 1);

@@ -17,12 +17,12 @@ collectives=(reduce_scatter:one_shot reduce_scatter:two_shot reduce_scatter:ring
   reduce:tree)
 for operation in broadcast all_gather all_to_all gather scatter sendrecv; do collectives+=("$operation:one_shot" "$operation:direct"); done
 # What goes host by host.
-by_hosts=(broadcast:ring broadcast:tree broadcast:hierarchical all_gather:hierarchical)
+by_hosts=(broadcast:ring broadcast:tree broadcast:hierarchical all_gather:hierarchical all_to_all:hierarchical)
 some_algorithms=(one_shot two_shot ring tree)
 # libfabric takes seconds for each job, and heddle the same ways on it: what differs between networks is tested in transport.
 if [ "$3" = libfabric ]; then
   collectives=(reduce_scatter: reduce:ring all_gather: all_to_all:direct)
-  by_hosts=(broadcast:hierarchical all_gather:hierarchical)
+  by_hosts=(broadcast:hierarchical all_gather:hierarchical all_to_all:hierarchical)
   some_algorithms=(one_shot ring)
 fi
 
@@ -51,6 +51,10 @@ on_hosts() {
     [[ $each == *:one_shot || $each == *:two_shot ]] || check "$each on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} \
       job 2 2 "$bin/heddle-perf" "${each%:*}" -b 4100 -e 4100 "${types[@]}" "${sizes[@]}" -r 1
   done
+  for each in reduce_scatter:hierarchical reduce:hierarchical; do
+    check "$each on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} \
+      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 68 -e 100000 "${sizes[@]}" -r 1
+  done
   for each in "${by_hosts[@]}"; do
     check "$each on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} \
       job 2 2 "$bin/heddle-perf" "${each%:*}" -b 8 -e 700000 -f 290 -n 1 -w 0 -r 1
@@ -62,7 +66,8 @@ on_hosts() {
   check "small floats rounded once, beside others, on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ACCUMULATE_F32=1 \
     job 2 2 "$bin/heddle-perf" all_reduce -b 8 -e 8 -n 1 -w 0 -d all
   # Rings and trees go host by host all the same.
-  for each in all_reduce:ring all_reduce:tree all_reduce:hierarchical reduce_scatter:ring reduce:ring reduce:tree "${by_hosts[@]}"; do
+  for each in all_reduce:ring all_reduce:tree all_reduce:hierarchical reduce_scatter:ring reduce_scatter:hierarchical reduce:ring \
+    reduce:tree reduce:hierarchical "${by_hosts[@]}"; do
     set_types "$each"
     check "$each on 2 hosts whose PEs are dealt in turn" 0 "$right" HEDDLE_ALGO=${each#*:} \
       job_in_turn 2 2 "$bin/heddle-perf" "${each%:*}" -b 4100 -e 4100 "${types[@]}" "${sizes[@]}" -r 1

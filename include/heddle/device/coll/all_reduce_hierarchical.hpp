@@ -4,6 +4,7 @@
 
 #include <heddle/device/coll/all_reduce_one_shot.hpp>
 #include <heddle/device/coll/all_reduce_ring.hpp>
+#include <heddle/device/coll/domain_sync.hpp>
 
 /// Hierarchical AllReduce: within a domain by memory, then across domains by the network.
 ///
@@ -14,7 +15,8 @@
 ///        small, else along a ring
 ///     3  each owner writes its result to all PEs of its domain
 ///
-/// Few bytes have one owner in each domain: more rails would each take as long.
+/// Few bytes have one owner in each domain: more rails would each take as long. A ReduceScatter and
+/// a Reduce are the same, of which each PE keeps what is its own.
 ///
 /// So each byte of a domain crosses the network once in each direction and round, over m rails at
 /// the same time. Every element is combined in one order on one path, or in one order by all of a
@@ -28,6 +30,16 @@ using domains_type = team_topology::domains_type;
 /// Bytes up to which one PE of each domain combines all.
 inline constexpr size_t most_for_one_owner = 8192;
 
+/// The PEs of this PE's domain.
+struct domain_pes {
+  const domains_type& domains;
+  int n;
+  int mine;
+  HEDDLE_FN explicit domain_pes(const domains_type& all)
+      : domains(all), n(all.size), mine(all.index) {}
+  HEDDLE_FN int pe(int i) const { return domains.pe(domains.mine, i); }
+};
+
 /// The PEs with the same place in all domains.
 struct rail_pes {
   const domains_type& domains;
@@ -38,34 +50,43 @@ struct rail_pes {
   HEDDLE_FN int pe(int i) const { return domains.pe(i, domains.index); }
 };
 
-/// All PEs of the domain have arrived.
-template <group G>
-HEDDLE_APART HEDDLE_FN bool domain_sync(G group, const team_ref& team, const domains_type& domains,
-                                        int index) {
-  barrier_memory* here = &team.memory()->barriers[index];
-  const uint64_t epoch = here->epoch.value + 1;
-  group.sync();  // every thread has read the epoch, and has written what the stores below release
-  bool arrived = true;
-  for (int i = group.rank(); i < domains.size; i += group.size())
-    if (i != domains.index)
-      team.tell(&here->arrived[domains.index].value, epoch, domains.pe(domains.mine, i));
-  for (int i = group.rank(); i < domains.size; i += group.size()) {
-    if (i == domains.index) continue;
-    arrived &= team.wait_by_thread(&here->arrived[i].value, cmp::ge, epoch, operation::all_reduce,
-                                   domains.pe(domains.mine, i)) == wait_status::ok;
-    take_back(&here->arrived[i].taken);
-  }
-  if (group.rank() == 0) here->epoch.value = epoch;
-  return group.all(arrived);
-}
+/// What of the combination a PE keeps, and where.
+template <class T>
+struct kept_part {
+  size_t begin;
+  size_t end;
+  T* output;
 
-/// One piece, whose segments fit in the staging area.
+  HEDDLE_FN explicit kept_part(const all_reduce_args& args)
+      : begin(args.kind == reduce_kind::reduce_scatter
+                  ? static_cast<size_t>(args.team.my_pe()) * args.count
+                  : 0),
+        end(begin + args.count),
+        output(static_cast<T*>(args.output)) {
+    if (args.kind == reduce_kind::reduce && args.root != args.team.my_pe()) end = begin;
+  }
+  /// Of n elements of the combination, from `first` on. Without a sync.
+  template <group G>
+  HEDDLE_FN void take(G group, size_t first, const T* combined, size_t n) const {
+    const size_t from = first > begin ? first : begin;
+    const size_t to = first + n < end ? first + n : end;
+    if (from < to)
+      copy(group, output + (from - begin), combined + (from - first), (to - from) * sizeof(T));
+  }
+};
+
+/// The n elements from `first` on, whose segments fit in the staging area.
 template <class T, class Op, group G>
 HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
-                                  const channel_scratch& scratch, int barrier, const T* input,
-                                  T* output, size_t n, reduce_step<Op> reduction) {
+                                  const channel_scratch& scratch, int channel, size_t first,
+                                  size_t n, reduce_step<Op> reduction) {
   const team_ref& team = args.team;
   const domains_type& domains = args.topology.domains;
+  const T* input = static_cast<const T*>(args.input) + first;
+  const kept_part<T> kept(args);
+  const auto meet = [&] {
+    return domain_sync(group, team, domain_pes(domains), channel, operation_of(args.kind));
+  };
   const int owners = n * sizeof(T) <= most_for_one_owner ? 1 : domains.size;
   const segment<T> mine(n, owners, domains.index);
   const size_t slot_bytes = segment<T>(n, owners, 0).count * sizeof(T);
@@ -80,7 +101,7 @@ HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
     copy(group, team.ptr(in, neighbour(i)) + static_cast<size_t>(domains.index) * slot_bytes,
          input + theirs.begin, theirs.count * sizeof(T));
   }
-  if (!domain_sync(group, team, domains, barrier)) return false;
+  if (!meet()) return false;
 
   operand_list<T, barrier_memory::max_direct> with;
   for (int i = 0; i < domains.size; ++i)
@@ -96,7 +117,7 @@ HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
   if (by_one_shot && mine.count > 0) {
     if (!all_reduce_one_shot_simple<T, Op>(group, team, scratch, rail_pes(domains),
                                            out + mine.begin, out + mine.begin, mine.count,
-                                           reduction))
+                                           reduction, operation_of(args.kind)))
       return false;
   } else if (!by_one_shot) {
     const int k = domains.count;
@@ -114,11 +135,11 @@ HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
 
   for (int i = 1; i < domains.size; ++i)
     copy(group, team.ptr(out, neighbour(i)) + mine.begin, out + mine.begin, mine.count * sizeof(T));
-  copy(group, output + mine.begin, out + mine.begin, mine.count * sizeof(T));
-  if (!domain_sync(group, team, domains, barrier)) return false;
+  kept.take(group, first + mine.begin, out + mine.begin, mine.count);
+  if (!meet()) return false;
   for (int i = 1; i < domains.size; ++i) {
     const segment<T> theirs(n, owners, (domains.index + i) % domains.size);
-    copy(group, output + theirs.begin, out + theirs.begin, theirs.count * sizeof(T));
+    kept.take(group, first + theirs.begin, out + theirs.begin, theirs.count);
   }
   group.sync();
   return true;
@@ -129,17 +150,19 @@ HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
 template <class T, class Op, block_group B>
 HEDDLE_FN void all_reduce_hierarchical(B block, const all_reduce_args& args, Op op) {
   const channel_scratch scratch(args.team, block.block_rank(), block.num_blocks());
-  const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
+  all_reduce_args whole = args;
+  if (args.kind == reduce_kind::reduce_scatter)
+    whole.count *= static_cast<size_t>(args.team.n_pes());
+  const detail::channel_part<T> part(whole, block.block_rank(), block.num_blocks());
   const auto& domains = args.topology.domains;
-  const int barrier = team_memory::first_domain_barrier + block.block_rank();
 
   block.sync();  // the call before has counted
   const size_t staged = scratch.staging_capacity() / sizeof(T) -
                         static_cast<size_t>(domains.size) * cache_line / sizeof(T);
   for (size_t at = 0; at < part.count; at += staged) {
     const size_t n = part.count - at < staged ? part.count - at : staged;
-    if (!detail::hierarchical_piece<T, Op>(block, args, scratch, barrier, part.input + at,
-                                           part.output + at, n, detail::reduce_step<Op>(op)))
+    if (!detail::hierarchical_piece<T, Op>(block, args, scratch, block.block_rank(),
+                                           part.first + at, n, detail::reduce_step<Op>(op)))
       return;
   }
 }

@@ -103,7 +103,8 @@ HEDDLE_APART HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& 
                                                        const channel_scratch& scratch,
                                                        const Members& members, const T* input,
                                                        T* output, size_t n,
-                                                       detail::reduce_step<Op> reduction) {
+                                                       detail::reduce_step<Op> reduction,
+                                                       operation what = operation::all_reduce) {
   const int me = team.my_pe();
   group.sync();  // the call before has counted
   const uint64_t epoch = scratch.state().one_shot_simple + 1;
@@ -135,7 +136,7 @@ HEDDLE_APART HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& 
   }
   for (int i = 1 + group.rank(); i < members.n; i += group.size())
     arrived &= team.wait_by_thread(&scratch.simple_slot(half, other(i)).epoch, cmp::ge, epoch,
-                                   operation::all_reduce, other(i)) == wait_status::ok;
+                                   what, other(i)) == wait_status::ok;
   arrived = group.all(arrived);
   if (arrived) {
     detail::operand_list<T, channel_scratch::max_direct_pes> with;
