@@ -23,6 +23,8 @@ constexpr std::size_t most_waiting = 128;
 /// has something.
 constexpr std::size_t few_streams = 2;
 constexpr unsigned looks_between = 64;
+/// Times that it sends at most before it looks for what has come.
+constexpr unsigned most_sent_in_turn = 8;
 
 }  // namespace
 
@@ -216,6 +218,9 @@ void stream_transport::post_message(int lane, int pe, std::span<std::byte> messa
 
 bool stream_transport::progress(listener& listener) {
   bool any = !unsent_.empty() && send_unsent(listener);
+  // Who has just sent looks for an answer next time: what sends alone is not to look in vain each time.
+  if (any && ++sent_in_turn_ < most_sent_in_turn) return true;
+  sent_in_turn_ = 0;
   const bool few = open_.size() <= few_streams;
   for (std::size_t i = 0; few && i < open_.size();) {
     stream* const from = open_[i];

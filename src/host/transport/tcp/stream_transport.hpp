@@ -131,6 +131,7 @@ class stream_transport final : public transport {
   std::map<std::pair<int, std::uint64_t>, exposed> exposed_;  ///< by region and offset
   endings endings_;                                           ///< not told yet
   unsigned looks_ = 0;
+  unsigned sent_in_turn_ = 0;
   bool has_left_ = false;
 };
 
