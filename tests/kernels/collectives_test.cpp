@@ -182,7 +182,12 @@ class caller {
     const auto wrong = std::mismatch(got.begin(), got.end(), expected_.begin()).first - got.begin();
     check(wrong == static_cast<std::ptrdiff_t>(got.size()),
           what_ + " of " + std::to_string(n_) + " on PE " + std::to_string(me_) + " of " +
-              std::to_string(n_pes_) + ": element " + std::to_string(wrong) + " is wrong");
+              std::to_string(n_pes_) + ": element " + std::to_string(wrong) +
+              (wrong == static_cast<std::ptrdiff_t>(got.size())
+                   ? ""
+                   : " is " + std::to_string(got[static_cast<std::size_t>(wrong)]) + ", not " +
+                         std::to_string(expected_[static_cast<std::size_t>(wrong)])) +
+              ", call " + std::to_string(call_));
   }
   /// One behind the other, with gaps.
   static lengths places_of(const lengths& counts) {
@@ -227,8 +232,8 @@ void all_of_them(caller& pe, int n_pes, std::size_t n) {
 
 TEST_CASE("every collective is right, in every way and any kind of memory") {
   struct choice {
-    const char* algorithm;
-    const char* protocol;
+    std::string algorithm;
+    std::string protocol;
   };
   for (const auto& [algo, proto] : std::vector<choice>{{"", ""},
                                                        {"one_shot", "ll"},
@@ -238,8 +243,8 @@ TEST_CASE("every collective is right, in every way and any kind of memory") {
                                                        {"hierarchical", ""},
                                                        {"two_shot", ""},
                                                        {"tree", "ll"}}) {
-    ::setenv("HEDDLE_ALGO", algo, 1);
-    ::setenv("HEDDLE_PROTO", proto, 1);
+    ::setenv("HEDDLE_ALGO", algo.c_str(), 1);
+    ::setenv("HEDDLE_PROTO", proto.c_str(), 1);
     for (const int n_pes : fewer_if_sanitized({1, 2, 3, 8})) {
       CAPTURE(algo);
       CAPTURE(proto);

@@ -17,6 +17,10 @@
 /// Rows and pieces are in the staging areas, messages in the slots of one-shot AllReduce, which
 /// have halves and count calls as there: leaders exchange in every call, and a domain meets before
 /// and after, so that who starts the call after the next one knows that all have read this one's.
+///
+/// A leader has read all rows when it sends: who has its message may go on to a call that writes
+/// there (two-shot). And it brings pieces when it has all messages: what was to leave from the
+/// staging area for the call before, by the network, has then arrived.
 namespace heddle {
 
 struct leaders_args {
@@ -98,19 +102,11 @@ class leaders_exchange {
   /// To the domain's PE at `place`.
   HEDDLE_FN void bring_pieces(int place) const {
     byte* there = args_.team.ptr(scratch_.staging_out(), here_.pe(place));
-    const int in_all = places_.begins[here_.domain] + place;
     for (int domain = 0; domain < places_.count; ++domain) {
       const int size = places_.size_of(domain);
       byte* target = there + piece_at(places_.begins[domain]);
-      if (domain == here_.domain) {
-        for (int i = 0; i < size; ++i)
-          copy(block_, target + piece_at(i),
-               scratch_.staging_in() + row_bytes_ * static_cast<size_t>(i) + in_row(in_all),
-               args_.bytes);
-        continue;
-      }
+      const byte* message = message_of(domain);
       // For each of their PEs what it has for each of this domain's, or for all.
-      const byte* message = slot_of(leader_of(domain)).data;
       const int each = args_.to_each ? here_.n : 1;
       if (each == 1) {
         copy(block_, target, message, piece_at(size));
@@ -134,6 +130,10 @@ class leaders_exchange {
   HEDDLE_FN channel_scratch::one_shot_slot& slot_of(int pe) const {
     return scratch_.simple_slot(epoch() % 2, pe);
   }
+  /// What a domain has for this one.
+  HEDDLE_FN const byte* message_of(int domain) const {
+    return slot_of(leader_of(domain)).data + (domain == here_.domain ? message_at(domain) : 0);
+  }
   /// Of the message to a domain, in this PE's own slot: one for all, if all get the same.
   HEDDLE_FN size_t message_at(int domain) const {
     return in_row(places_.begins[domain]) * static_cast<size_t>(here_.n);
@@ -145,7 +145,6 @@ class leaders_exchange {
   HEDDLE_FN bool exchange_with_leaders() const {
     auto& own = slot_of(args_.team.my_pe());
     for (int domain = 0; domain < (args_.to_each ? places_.count : 1); ++domain) {
-      if (args_.to_each && domain == here_.domain) continue;
       const size_t part = message_bytes(domain) / static_cast<size_t>(here_.n);
       for (int i = 0; i < here_.n; ++i)
         copy(block_, own.data + message_at(domain) + part * static_cast<size_t>(i),
