@@ -60,23 +60,26 @@ double several(const way_cost& cost, int to, double kib) {
   return to == 0 ? 0 : cost.hop_ns * (to + 1) / 2 + to * cost.ns_per_kib * kib;
 }
 
-bool fits_leaders(const plan_question& question) {
+/// Of how many rounds an exchange by leaders is; 0: it is no way.
+std::size_t rounds_of_leaders(const plan_question& question) {
   const bool to_each = question.what == collective::all_to_all;
-  return (to_each || question.what == collective::all_gather) &&
-         leaders_args::fits(question.bytes, question.n_pes, question.largest_domain, to_each);
+  if (!to_each && question.what != collective::all_gather) return 0;
+  const auto most = leaders_args::in_a_round(question.n_pes, question.largest_domain, to_each);
+  return most == 0 ? 0 : std::max<std::size_t>((question.bytes + most - 1) / most, 1);
 }
 
 /// As cost_model.cpp's hierarchical AllReduce of few bytes: they take turns with two_shot's hops,
 /// and leaders send as in one shot.
 double expected_by_leaders(const plan_question& question) {
   const tuning& costs = costs_of(question);
-  const double kib = static_cast<double>(question.bytes) / 1024;
+  const auto rounds = static_cast<double>(rounds_of_leaders(question));
+  const double kib = static_cast<double>(question.bytes) / 1024 / rounds;
   const double here = question.largest_domain;
   const double row = question.what == collective::all_to_all ? question.n_pes : 1;
   const way_cost memory = costs.two_shot.times(2, (here - 1) * (row + question.n_pes));
   const double message = here * (question.what == collective::all_to_all ? here : 1);
-  return memory.hop_ns + memory.ns_per_kib * kib +
-         several(costs.network_one_shot, question.num_domains - 1, message * kib);
+  return rounds * (memory.hop_ns + memory.ns_per_kib * kib +
+                   several(costs.network_one_shot, question.num_domains - 1, message * kib));
 }
 
 double expected_ns(const exchange_plan& plan, const plan_question& question, algorithm algo) {
@@ -191,7 +194,7 @@ exchange_plan choose_exchange(collective what, const plan_question& question) {
   plan.threads = shape.threads;
   if (question.on_cuda) plan.chunk = std::size_t{32} << 10;  // a GPU has many channels
   plan.by_leaders =
-      fits_leaders(question) &&
+      rounds_of_leaders(question) > 0 &&
       (what == collective::all_to_all ||
        expected_by_leaders(question) <= expected_ns(plan, question, algorithm::hierarchical));
   plan.algo = best_of(ways_of(plan, question), question);

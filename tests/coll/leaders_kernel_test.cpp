@@ -61,12 +61,6 @@ void exchange(const local_team& team, const team_domains& domains, int pe, unsig
                                " has not what PE " + std::to_string(from) + " has sent");
 }
 
-std::size_t most_bytes(const team_domains& domains, int n_pes, bool to_each) {
-  std::size_t bytes = 1;
-  while (leaders_args::fits(bytes + 1, n_pes, domains.largest(), to_each)) ++bytes;
-  return bytes;
-}
-
 }  // namespace
 
 TEST_CASE("by leaders, in domains of any sizes, dealt in any way") {
@@ -79,12 +73,16 @@ TEST_CASE("by leaders, in domains of any sizes, dealt in any way") {
       CAPTURE(n_pes);
       CAPTURE(each);
       CAPTURE(in_turn);
+      const auto in_a_round = [&, n_pes = n_pes](bool to_each) {
+        return leaders_args::in_a_round(n_pes, domains.largest(), to_each);
+      };
       CHECK_NOTHROW(team.run([&](int pe) {
         unsigned call = 0;
         for (const auto where : {memory::symmetric, memory::own, memory::mixed})
           for (const bool to_each : {false, true})
-            for (const std::size_t bytes : {std::size_t{1}, std::size_t{3}, std::size_t{8},
-                                            std::size_t{77}, most_bytes(domains, n_pes, to_each)}) {
+            for (const std::size_t bytes :
+                 {std::size_t{1}, std::size_t{3}, std::size_t{8}, std::size_t{77},
+                  in_a_round(to_each), in_a_round(to_each) + 1, 3 * in_a_round(to_each)}) {
               exchange(team, domains, pe, ++call, {to_each, where, bytes});
               if (!to_each) exchange(team, domains, pe, ++call, {to_each, where, bytes, true});
             }

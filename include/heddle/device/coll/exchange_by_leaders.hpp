@@ -7,7 +7,8 @@
 
 /// AllGather and AllToAll of few bytes, for teams of several domains, in each of which memory joins
 /// the PEs. What a message costs counts, not its bytes: so one PE of each domain, its leader,
-/// speaks for all of them, in one message to each other leader.
+/// speaks for all of them, in one message to each other leader. More than its slot has goes in
+/// rounds.
 ///
 ///     1  in a domain every PE brings its row to the leader: its piece, or its pieces for all PEs,
 ///        domain by domain
@@ -32,12 +33,13 @@ struct leaders_args {
   bool to_each = false;    ///< whether there is a piece for each PE (AllToAll) or one for all
   domain_places places{};
 
-  /// Whether the rows of `largest` PEs, the most that a domain has, go in one message, and a domain
-  /// can meet.
-  HEDDLE_FN static constexpr bool fits(size_t bytes, int n_pes, int largest, bool to_each) {
-    return bytes * static_cast<size_t>(largest) * static_cast<size_t>(to_each ? n_pes : 1) <=
-               channel_scratch::one_shot_capacity &&
-           largest <= barrier_memory::max_direct && n_pes <= channel_scratch::max_direct_pes;
+  /// Bytes of a piece that go in one round, for which the rows of `largest` PEs, the most that a
+  /// domain has, fit in one message. 0: this is no way for such a team.
+  HEDDLE_FN static constexpr size_t in_a_round(int n_pes, int largest, bool to_each) {
+    if (largest > barrier_memory::max_direct || n_pes > channel_scratch::max_direct_pes) return 0;
+    const auto pieces = static_cast<size_t>(largest) * static_cast<size_t>(to_each ? n_pes : 1);
+    const size_t most = channel_scratch::one_shot_capacity / pieces;
+    return most < 16 ? most : most / 16 * 16;
   }
 };
 
@@ -63,41 +65,56 @@ class leaders_exchange {
         args_(args),
         places_(args.places),
         scratch_(args.team, 0, 1),
-        here_(args.places, args.team.my_pe()),
-        row_bytes_(args.bytes * static_cast<size_t>(args.to_each ? args.team.n_pes() : 1)) {}
+        here_(args.places, args.team.my_pe()) {}
 
   HEDDLE_FN void run() {
-    block_.sync();  // the call before has counted
+    int largest = 1;
+    for (int domain = 0; domain < places_.count; ++domain)
+      if (places_.size_of(domain) > largest) largest = places_.size_of(domain);
+    const size_t most = leaders_args::in_a_round(args_.team.n_pes(), largest, args_.to_each);
+    for (at_ = 0; at_ < args_.bytes; at_ += most) {
+      bytes_ = args_.bytes - at_ < most ? args_.bytes - at_ : most;
+      if (!run_round()) return;
+    }
+  }
+
+ private:
+  HEDDLE_FN bool run_round() const {
+    block_.sync();  // the round or call before has counted
     bring_row();
-    if (!meet()) return;
+    if (!meet()) return false;
     if (is_leader()) {
-      if (!exchange_with_leaders()) return;
+      if (!exchange_with_leaders()) return false;
       for (int i = 0; i < here_.n; ++i) bring_pieces(i);
       take_back_messages();
     }
     block_.sync();
     if (block_.rank() == 0) ++scratch_.state().one_shot_simple;
-    if (meet()) take_pieces();
+    if (!meet()) return false;
+    take_pieces();
+    return true;
   }
 
- private:
   HEDDLE_FN bool is_leader() const { return here_.mine == 0; }
   HEDDLE_FN int leader_of(int domain) const { return places_.pe_at(domain, 0); }
   HEDDLE_FN bool meet() const { return domain_sync(block_, args_.team, here_, 0, args_.what); }
   /// A row's piece for the PE at `place`, counted domain by domain.
-  HEDDLE_FN size_t in_row(int place) const {
-    return args_.to_each ? args_.bytes * static_cast<size_t>(place) : 0;
+  HEDDLE_FN size_t in_row(int place) const { return args_.to_each ? piece_at(place) : 0; }
+  HEDDLE_FN size_t row_bytes() const {
+    return args_.to_each ? piece_at(args_.team.n_pes()) : bytes_;
   }
-  HEDDLE_FN size_t piece_at(int place) const { return args_.bytes * static_cast<size_t>(place); }
+  HEDDLE_FN size_t piece_at(int place) const { return bytes_ * static_cast<size_t>(place); }
+  /// What of the user's piece of `pe` this round is about.
+  HEDDLE_FN size_t users(int pe) const { return args_.bytes * static_cast<size_t>(pe) + at_; }
 
   // ---- within the domain ----
 
   HEDDLE_FN void bring_row() const {
     byte* row = args_.team.ptr(scratch_.staging_in(), leader_of(here_.domain)) +
-                row_bytes_ * static_cast<size_t>(here_.mine);
-    if (!args_.to_each) return copy(block_, row, args_.input, args_.bytes);
+                row_bytes() * static_cast<size_t>(here_.mine);
+    if (!args_.to_each) return copy(block_, row, args_.input + at_, bytes_);
     for (int place = 0; place < args_.team.n_pes(); ++place)
-      copy(block_, row + in_row(place), args_.input + piece_at(places_.pes[place]), args_.bytes);
+      copy(block_, row + in_row(place), args_.input + users(places_.pes[place]), bytes_);
   }
   /// To the domain's PE at `place`.
   HEDDLE_FN void bring_pieces(int place) const {
@@ -113,13 +130,13 @@ class leaders_exchange {
         continue;
       }
       for (int i = 0; i < size; ++i)
-        copy(block_, target + piece_at(i), message + piece_at(i * each + place), args_.bytes);
+        copy(block_, target + piece_at(i), message + piece_at(i * each + place), bytes_);
     }
   }
   HEDDLE_FN void take_pieces() const {
     for (int place = 0; place < args_.team.n_pes(); ++place)
-      copy(block_, args_.output + piece_at(places_.pes[place]),
-           scratch_.staging_out() + piece_at(place), args_.bytes);
+      copy(block_, args_.output + users(places_.pes[place]),
+           scratch_.staging_out() + piece_at(place), bytes_);
     block_.sync();
   }
 
@@ -148,7 +165,7 @@ class leaders_exchange {
       const size_t part = message_bytes(domain) / static_cast<size_t>(here_.n);
       for (int i = 0; i < here_.n; ++i)
         copy(block_, own.data + message_at(domain) + part * static_cast<size_t>(i),
-             scratch_.staging_in() + row_bytes_ * static_cast<size_t>(i) +
+             scratch_.staging_in() + row_bytes() * static_cast<size_t>(i) +
                  in_row(places_.begins[domain]),
              part);
     }
@@ -189,12 +206,13 @@ class leaders_exchange {
   const domain_places& places_;
   channel_scratch scratch_;
   places_of_domain here_;
-  size_t row_bytes_;
+  size_t at_ = 0;     ///< in every piece, where this round begins
+  size_t bytes_ = 0;  ///< of every piece, in this round
 };
 
 }  // namespace detail
 
-/// Called by all threads of a grid of one block, on every PE of the team, if leaders_args::fits.
+/// Called by all threads of a grid of one block, on every PE of the team, if in_a_round is not 0.
 template <block_group B>
 HEDDLE_FN void exchange_by_leaders(B block, const leaders_args& args) {
   detail::leaders_exchange<B>(block, args).run();

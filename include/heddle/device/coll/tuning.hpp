@@ -98,8 +98,8 @@ inline constexpr tuning crowded_host_tuning = {.one_shot_ll = {3000, 1900},
                                                .rooted_words = {50, 1000},
                                                .rooted_slots = {250, 60},
                                                .rooted_direct = {1600, 25},
-                                               .network_slots = {30'000, 1550},
-                                               .network_direct = {65'000, 470},
+                                               .network_slots = {45'000, 1550},
+                                               .network_direct = {80'000, 470},
                                                .full_channels = 1};
 
 // A round trip to memory over NVLink takes some 1.5 us, a system fence half of one more, and a
