@@ -558,7 +558,8 @@ HEDDLE_API heddle_status_t heddle_team_set_max_channels(heddle_team_t team, int 
 /// heddle_team_set_chooser.
 HEDDLE_API heddle_status_t heddle_team_set_accumulate_f32(heddle_team_t team, int on);
 /// The way of a call with these arguments, as text: "two_shot simple, 1 channel of 1 thread:
-/// ...reason". Written to `text` (at most `bytes`, terminated).
+/// ...reason", and which buffers are used in place. Written to `text` (at most `bytes`,
+/// terminated).
 HEDDLE_API heddle_status_t heddle_plan(heddle_team_t team, heddle_collective_t what, size_t count,
                                        heddle_type_t type, char* text, size_t bytes);
 

@@ -227,6 +227,13 @@ std::string expectation(const exchange_plan& plan, const plan_question& question
                      name_of(ways[1].algo), ways[1].expected / 1000);
 }
 
+std::string_view buffers_by(const exchange_plan& plan, const plan_question& question) {
+  if (question.n_pes == 1) return "";
+  if (plan.by_leaders) return "; buffers staged";
+  if (plan.is_large) return question.what == collective::transfer ? "" : "; buffers through slots";
+  return "; directly in place where buffers are symmetric, else by slots";
+}
+
 }  // namespace
 
 std::string explain(const exchange_plan& plan, const plan_question& question) {
@@ -256,7 +263,8 @@ std::string explain(const exchange_plan& plan, const plan_question& question) {
   }
   return fmt::format("{}, {} channel{} of {} thread{}{}", text, plan.channels,
                      plan.channels == 1 ? "" : "s", plan.threads, plan.threads == 1 ? "" : "s",
-                     expectation(plan, question));
+                     expectation(plan, question)) +
+         std::string(buffers_by(plan, question));
 }
 
 }  // namespace heddle

@@ -257,6 +257,24 @@ void require_block(const plan_question& question, int threads) {
 
 namespace {
 
+/// Where buffers are used as they lie, and what else becomes of them.
+std::string_view buffers_by(const plan& plan, const plan_question& question) {
+  switch (plan.algo) {
+    case algorithm::two_shot:
+    case algorithm::multicast:
+      return question.all_mapped ? "symmetric buffers in place, others staged" : "buffers staged";
+    case algorithm::hierarchical:
+      return "buffers staged";
+    case algorithm::ring:
+      // all_reduce_of_two.hpp, all_reduce_in_halves.hpp
+      if (question.what == collective::all_reduce && !question.all_mapped && question.n_pes == 2)
+        return "inputs from where they lie, large symmetric outputs in place";
+      [[fallthrough]];
+    default:
+      return "buffers through slots";
+  }
+}
+
 std::string in_us(double ns) { return fmt::format("{:.3g} us", ns / 1000); }
 
 /// What the model says of it, and of the next best, if there was a choice.
@@ -326,7 +344,8 @@ std::string explain(const plan& plan, const plan_question& question) {
   }
   return fmt::format("{} {}, {} channel{} of {} thread{}: {}", name_of(plan.algo),
                      name_of(plan.proto), plan.channels, plan.channels == 1 ? "" : "s",
-                     plan.threads, plan.threads == 1 ? "" : "s", reason + expectation(question));
+                     plan.threads, plan.threads == 1 ? "" : "s", reason + expectation(question)) +
+         (question.n_pes == 1 ? "" : fmt::format("; {}", buffers_by(plan, question)));
 }
 
 std::string_view name_of(collective what) {

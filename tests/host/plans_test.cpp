@@ -53,6 +53,14 @@ TEST_CASE("every collective tells its plan") {
          {HEDDLE_COLLECTIVE_BROADCAST, HEDDLE_COLLECTIVE_ALL_GATHER, HEDDLE_COLLECTIVE_ALL_TO_ALL,
           HEDDLE_COLLECTIVE_GATHER, HEDDLE_COLLECTIVE_SCATTER, HEDDLE_COLLECTIVE_TRANSFER})
       CHECK(world.plan(what, 100, f32).find("then directly by the") != std::string::npos);
+    // And what becomes of buffers that are not symmetric.
+    const auto tells = [&](heddle_collective_t what, std::size_t count, const char* part) {
+      return world.plan(what, count, f32).find(part) != std::string::npos;
+    };
+    CHECK(
+        tells(HEDDLE_COLLECTIVE_ALL_REDUCE, 1 << 20, "symmetric buffers in place, others staged"));
+    CHECK(tells(HEDDLE_COLLECTIVE_ALL_REDUCE, 2, "buffers through slots"));
+    CHECK(tells(HEDDLE_COLLECTIVE_ALL_GATHER, 100, "in place where buffers are symmetric"));
     char text[16];
     check_error(of(heddle_plan(world.handle(), static_cast<heddle_collective_t>(99), 1, f32, text,
                                sizeof text)),

@@ -127,6 +127,8 @@ on_one_host() {
     check "$each on 3 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} "$bin/heddle-run" --bind-to none --timeout 50 -n 3 \
       "$bin/heddle-perf" "${each%:*}" -b 68 -e 100000 -d all -o all "${sizes[@]}" -r 1
   done
+  check "the choice in the log" 0 "INFO coll: all_reduce up to 64 bytes, team world: .* us expected, runner-up .* us; buffers" \
+    HEDDLE_DEBUG=INFO "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-perf" all_reduce -b 64 -e 64 -n 1 -w 0
   for operation in "${operations[@]}"; do
     check "$operation" 0 "values : 0" \
       "$bin/heddle-run" --bind-to none --timeout 50 -n 2 "$bin/heddle-perf" $operation -b 1 -e 70001 -f 41 -n 5
