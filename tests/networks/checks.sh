@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: 2026 The heddle developers
 # SPDX-License-Identifier: Apache-2.0
 #
-# For tests of jobs on imitated hosts, which source it with `here` and `bin` set: make_hosts N..., check, count_right, finish.
+# For tests of jobs on imitated hosts, which source it with `here` and `bin` set: make_hosts N..., check, count_right,
+# count_told, count_runs, finish.
 passed=0 failed=0
 folder=$(mktemp -d)
 export LAUNCHER_TEST=$folder TMPDIR=$folder  # the first tells leftovers.py which processes are this test's
@@ -43,6 +44,23 @@ check() {
 count_right() {
   if [ "$(grep -c '^RIGHT' <<<"$out")" = "$2" ] && ! grep -q WRONG <<<"$out"; then passed=$((passed + 1)); else
     fail "$1: not $2 times RIGHT in:"$'\n'"$out"
+  fi
+}
+
+# count_told NAME N PATTERN: of the last check's PEs, N said so.
+count_told() {
+  if [ "$(grep -cE "$3" <<<"$out")" = "$2" ]; then passed=$((passed + 1)); else fail "$1: not told by $2 PEs in:"$'\n'"$out"; fi
+}
+
+# count_runs NAME SIZE: each of the last check's processes ended well, and took part in as many runs as the others: not in none.
+count_runs() {
+  local runs
+  runs=$(sed -nE "s/^([0-9]+) runs on the $2 PEs of the job; .*/\1/p" <<<"$out" | sort -u)
+  if [ "$(grep -c 'Status: SUCCESS' <<<"$out")" = "$2" ] && [[ $runs =~ ^[1-9][0-9]*$ ]]; then
+    passed=$((passed + 1))
+    echo "$1: $runs runs"
+  else
+    fail "$1: not $2 processes with the same number of runs in:"$'\n'"$out"
   fi
 }
 

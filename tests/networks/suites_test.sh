@@ -25,18 +25,6 @@ run_suites() {
   done
 }
 
-# count_runs NAME SIZE: each of the last check's processes ended well, and took part in as many runs as the others: not in none.
-count_runs() {
-  local runs
-  runs=$(sed -nE "s/^([0-9]+) runs on the $2 PEs of the job; .*/\1/p" <<<"$out" | sort -u)
-  if [ "$(grep -c 'Status: SUCCESS' <<<"$out")" = "$2" ] && [[ $runs =~ ^[1-9][0-9]*$ ]]; then
-    passed=$((passed + 1))
-    echo "$1: $runs runs"
-  else
-    fail "$1: not $2 processes with the same number of runs in:"$'\n'"$out"
-  fi
-}
-
 case $part in
   mapped)
     make_hosts 1

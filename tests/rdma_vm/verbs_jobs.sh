@@ -12,7 +12,13 @@ export HEDDLE_IB_RETRY_CNT=6
 right="Out of bounds values : 0 OK"
 
 for algo in one_shot two_shot ring tree; do
-  check "all_reduce by $algo" 0 "$right" HEDDLE_ALGO=$algo "$pair" "$bin/heddle-perf" all_reduce -b 8 -e 41000 -f 71 -n 1 -w 0
+  check "all_reduce by $algo" 0 "$right" HEDDLE_ALGO=$algo "$pair" "$bin/heddle-perf" all_reduce -b 68 -e 100000 -f 37 -n 1 -w 0
+done
+# The suites of collectives and one-sided operations, a process for each PE.
+for suite in kernels_test transfers_test one_sided_test; do
+  check "$suite" 0 "\[doctest\] Status: SUCCESS" HEDDLE_DEV_TEST_JOB=2 \
+    "$pair" "$bin/$suite" --no-colors --test-suite-exclude=threads
+  count_runs "$suite" 2
 done
 check "all_reduce of 1 MB" 0 "$right" "$pair" "$bin/heddle-perf" all_reduce -b 1000000 -e 1000000 -n 1 -w 0
 for operation in put get signal atomic; do
@@ -33,21 +39,18 @@ done
 rm -f "$folder/ended"
 check "a PE stops, wait_until" 137 "^RIGHT" HEDDLE_TIMEOUT=3 "$pair" "$bin/struck_pe" wait_until stop 1 "$folder/ended"
 
-# count_told NAME PATTERN: the last check's PEs both said so.
-count_told() { [ "$(grep -cE "$2" <<<"$out")" = 2 ] && passed=$((passed + 1)) || fail "$1: not told by both PEs: $out"; }
-
 settings() {
   local none="PE 0 has HEDDLE_TRANSPORT=verbs, .*of verbs, PE 0 has none: "
   check "verbs that are disabled" 1 "${none}HEDDLE_IB_DISABLE=1" HEDDLE_IB_DISABLE=1 "$pair" "$bin/hello"
-  count_told "verbs that are disabled" "$none"
+  count_told "verbs that are disabled" 2 "$none"
   check "no verbs, another network" 0 "pe: 1  path: network  reason: reached by tcp" \
     HEDDLE_IB_DISABLE=1 HEDDLE_TRANSPORT=auto "$pair" "$bin/heddle-info"
   check "a device that there is not" 1 '^  rxe0:1: HEDDLE_IB_HCA="=nothing" leaves it out' \
     HEDDLE_IB_HCA="=nothing" "$pair" "$bin/hello"
-  count_told "a device that there is not" '^  rxe1:1: HEDDLE_IB_HCA="=nothing" leaves it out'
+  count_told "a device that there is not" 2 '^  rxe1:1: HEDDLE_IB_HCA="=nothing" leaves it out'
   check "a GID that there is not" 1 "HEDDLE_IB_GID_INDEX=77, which is empty in this port's table" \
     HEDDLE_IB_GID_INDEX=77 "$pair" "$bin/hello"
-  count_told "a GID that there is not" "$none"
+  count_told "a GID that there is not" 2 "$none"
 }
 
 info() {
@@ -68,12 +71,12 @@ may_lock() { ulimit -l "$1" && shift && timeout 60 "$pair" setpriv --bounding-se
 little_to_lock() {
   local asked="asked the network card to take .* of memory: .*; this process may lock"
   check "a limit on locked memory" 1 "$asked 64 KiB \(ulimit -l\).*raise the limit" may_lock 64 "$bin/hello"
-  count_told "a limit on locked memory" "$asked"
+  count_told "a limit on locked memory" 2 "$asked"
   # It takes more of its heap than it may lock; and both are told whose limit it is, the target's or the source's.
   asked="PE [01] aborted team world: $asked 19\.5 MiB \(ulimit -l\)"
   check "a limit on locked memory, met later" 1 "$asked" \
     may_lock 20000 "$bin/heddle-perf" put -b 32000000 -e 32000000 -n 1 -w 0
-  count_told "a limit on locked memory, met later" "$asked"
+  count_told "a limit on locked memory, met later" 2 "$asked"
 }
 
 # on_netem DEVICES RULE: what leaves these is treated by tc's netem; off: no longer.
@@ -93,7 +96,7 @@ lossy() {
   export HEDDLE_TRANSPORT=$1
   on_netem "$2" "$3" || return
   check "all_reduce by $1 on a slow and lossy network" 0 "$right" \
-    "$pair" "$bin/heddle-perf" all_reduce -b 8 -e 41000 -f 71 -n 1 -w 0
+    "$pair" "$bin/heddle-perf" all_reduce -b 68 -e 100000 -f 37 -n 1 -w 0
   check "put by $1 on a slow and lossy network" 0 "values : 0" "$pair" "$bin/heddle-perf" put -b 1 -e 70001 -f 41 -n 2
   for device in $2; do
     if tc -s qdisc show dev "$device" | grep -q "dropped [1-9]"; then passed=$((passed + 1)); else
