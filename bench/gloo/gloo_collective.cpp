@@ -33,7 +33,7 @@ class gloo_contender {
   [[nodiscard]] unsigned char* input() const { return input_.get(); }
   [[nodiscard]] unsigned char* output() const { return output_.get(); }
   [[nodiscard]] double largest(double x) const { return job_.largest(x); }
-  void finish() const { job_.barrier(); }
+  void finish() const { job_.finish(); }
 
   void broadcast(std::size_t piece) {
     gloo::BroadcastOptions options(job_.context());

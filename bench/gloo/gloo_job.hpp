@@ -9,11 +9,13 @@
 #include <gloo/rendezvous/file_store.h>
 #include <gloo/transport/tcp/device.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 namespace bench {
 
@@ -68,6 +70,11 @@ class gloo_job {
   void barrier() const {
     gloo::BarrierOptions options(context_);
     gloo::barrier(options);
+  }
+  /// Before the job ends: to who still reads, a connection that is closed is an error.
+  void finish() const {
+    barrier();
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
 
  private:

@@ -82,6 +82,8 @@ route route_of(collective what, algorithm algo, int n_pes, bool remote) {
     default:
       if (both_ways && remote && n_pes == 2) return {1, 1};  // all_reduce_of_two.hpp
       if (what == collective::reduce) return {n - 1, 1};
+      // A slot and its credit for each hop, where one shot is a packet.
+      if (what == collective::reduce_scatter && remote) return {2 * (n - 1), (n - 1) * part};
       return {(both_ways ? 2 : 1) * (n - 1), (both_ways ? 2 : 1) * (n - 1) * part};
   }
 }
