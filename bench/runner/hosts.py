@@ -91,6 +91,12 @@ class HostLaunchers:
             "-launcher", "ssh", "-launcher-exec", str(NETWORKS / "remote_shell.sh"), "-hosts",
             _named(per_host), "-n", str(N_HOSTS * per_host)), args)
 
+    def all_of(self, what: str, per_host: int, *args: str) -> tuple[Contender, ...]:
+        """heddle and its peers, each by its program for `what`."""
+        return (self.plain("heddle", f"bench_{what}", per_host, *args),
+                self.openmpi(f"mpi_{what}", per_host, *args), self.mpich(f"mpi_{what}", per_host, *args),
+                self.plain("Gloo", f"gloo_{what}", per_host, *args))
+
 
 def _named(per_host: int) -> str:
     return ",".join(f"n{i}:{per_host}" for i in range(1, N_HOSTS + 1))
@@ -103,25 +109,14 @@ def blocks(bin_dir: Path, quick: bool, hosts: Hosts) -> list[Block]:
     probe = Probe(to.plain("probe", "tcp_exchange", 1, "--sizes", "32", "--batches", "3"),
                   "Bare TCP exchange of 32 bytes")
     rounds = 3 if quick else 7
-    result = [Block(f"network_{N_HOSTS * per_host}",
-                    f"AllReduce, float32 sum, {N_HOSTS} hosts over TCP, PEs on each: {per_host}", (
-                        to.plain("bare TCP exchange", "tcp_exchange", 1, *step),
-                        to.plain("heddle", "bench_all_reduce", per_host, *step),
-                        to.openmpi("mpi_all_reduce", per_host, *step),
-                        to.mpich("mpi_all_reduce", per_host, *step),
-                        to.plain("Gloo", "gloo_all_reduce", per_host, *step),
-                    ), rounds, one_failure=True, probe=probe)
+    bare = (to.plain("bare TCP exchange", "tcp_exchange", 1, *step),)
+    # Of the others those that the rules are about.
+    result = [Block(f"{name}_{N_HOSTS * per_host}", f"{title}, {N_HOSTS} hosts over TCP, PEs on each: {per_host}",
+                    (*beside, *to.all_of(what, per_host, *step, *options)), rounds, one_failure=True, probe=probe)
+              for name, title, beside, what, options in (
+                  ("network", "AllReduce, float32 sum", bare, "all_reduce", ()),
+                  ("network_collectives", "The other collectives", (), "collective", ("--collective", *COMPARED)))
               for per_host in (1, 2)]
-    # Those that the rules are about; a fifth of the batches of one machine, as each message takes longer.
-    others = (*step, "--collective", *COMPARED)
-    result += [Block(f"network_collectives_{N_HOSTS * per_host}",
-                     f"The other collectives, {N_HOSTS} hosts over TCP, PEs on each: {per_host}", (
-                         to.plain("heddle", "bench_collective", per_host, *others),
-                         to.openmpi("mpi_collective", per_host, *others),
-                         to.mpich("mpi_collective", per_host, *others),
-                         to.plain("Gloo", "gloo_collective", per_host, *others),
-                     ), rounds, one_failure=True, probe=probe)
-               for per_host in (1, 2)]
     # Long enough that a kernel's launch does not count.
     few = ("--batch-us", "10000") + (("--batches", "3") if quick else ())
     result.append(Block("network_put", f"Put and signal, 2 hosts, libfabric's provider {PROVIDER}", (

@@ -126,13 +126,16 @@ def faster_than(peer: str, block: dict[str, Series], what: str, called: str, tit
     return verdicts
 
 
+def all_reduce_against_peers(block: dict[str, Series], pes: str) -> list[Verdict]:
+    return [verdict for peer, (called, _) in PEERS.items()
+            for verdict in faster_than(peer, block, "all_reduce", called, f"AllReduce, {pes}")]
+
+
 def all_reduce_rules(results: Results) -> list[Verdict]:
     block = results["all_reduce"]
     heddle, bare = block["heddle"], block["bare"]
     what = "all_reduce"
-    verdicts = []
-    for peer, (called, _) in PEERS.items():
-        verdicts += faster_than(peer, block, what, called, "AllReduce, 2 PEs")
+    verdicts = all_reduce_against_peers(block, "2 PEs")
     small = [s for s in bare.sizes(what) if s <= 4 * KI]
     ratios = [compare(heddle, (what, "heddle"), bare, (what, bare.best_variant(what, s)), s)
               for s in small]
@@ -154,11 +157,6 @@ def all_reduce_rules(results: Results) -> list[Verdict]:
 def collectives_rules(results: Results, name: str, pes: str) -> list[Verdict]:
     return [verdict for peer, (_, called) in PEERS.items() for what in COMPARED
             for verdict in faster_than(peer, results[name], what, called, f"{what}, {pes}")]
-
-
-def network_rules(results: Results, name: str, pes: str) -> list[Verdict]:
-    return [verdict for peer, (called, _) in PEERS.items()
-            for verdict in faster_than(peer, results[name], "all_reduce", called, f"AllReduce, {pes} over TCP")]
 
 
 def network_put_rules(results: Results) -> list[Verdict]:
@@ -188,11 +186,6 @@ def network_put_rules(results: Results) -> list[Verdict]:
         else:
             verdicts.append(Verdict(rule, limit, idle < 1e4, f"{idle / 1e4:.3f} %"))
     return verdicts
-
-
-def all_reduce_4_rules(results: Results) -> list[Verdict]:
-    return [verdict for peer, (called, _) in PEERS.items()
-            for verdict in faster_than(peer, results["all_reduce_4"], "all_reduce", called, "AllReduce, 4 PEs")]
 
 
 def crowded_rules(results: Results) -> list[Verdict]:
@@ -259,10 +252,10 @@ RULES = {
     "all_reduce": all_reduce_rules,
     "collectives_2": lambda results: collectives_rules(results, "collectives_2", "2 PEs"),
     "collectives_4": lambda results: collectives_rules(results, "collectives_4", "4 PEs"),
-    "all_reduce_4": all_reduce_4_rules,
+    "all_reduce_4": lambda results: all_reduce_against_peers(results["all_reduce_4"], "4 PEs"),
     "crowded_8": crowded_rules,
-    "network_2": lambda results: network_rules(results, "network_2", ON_HOSTS[2]),
-    "network_4": lambda results: network_rules(results, "network_4", ON_HOSTS[4]),
+    "network_2": lambda results: all_reduce_against_peers(results["network_2"], f"{ON_HOSTS[2]} over TCP"),
+    "network_4": lambda results: all_reduce_against_peers(results["network_4"], f"{ON_HOSTS[4]} over TCP"),
     "network_collectives_2": lambda results: collectives_rules(
         results, "network_collectives_2", f"{ON_HOSTS[2]} over TCP"),
     "network_collectives_4": lambda results: collectives_rules(
