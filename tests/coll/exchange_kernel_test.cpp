@@ -2,16 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <heddle/device/coll/exchange.hpp>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "coll/sanitized.hpp"
 #include "device/local_team.hpp"
 
 using namespace heddle;
+using heddle::testing::block_threads;
+using heddle::testing::is_sanitized;
 using heddle::testing::local_team;
 
 namespace {
@@ -46,12 +48,6 @@ constexpr ways all_ways[] = {{"words", always, always},
 enum class buffers { symmetric, private_input, private_output, private_both, mixed };
 constexpr buffers all_buffers[] = {buffers::symmetric, buffers::private_input,
                                    buffers::private_output, buffers::private_both, buffers::mixed};
-
-// Set by the sanitizers, which need fewer cases of the same code.
-int block_threads() {
-  const char* threads = std::getenv("HEDDLE_DEV_TEST_THREADS");
-  return threads ? std::atoi(threads) : 1;
-}
 
 /// Byte i of what `from` sends to `to` in that call.
 byte byte_of(int call, int from, int to, std::size_t i) {
@@ -186,8 +182,7 @@ bool sends_the_same(pattern what) {
 }  // namespace
 
 TEST_CASE("every pattern, way and kind of memory is exact on any number of PEs") {
-  for (int n_pes : std::getenv("HEDDLE_DEV_TEST_THREADS") ? std::vector<int>{2, 3}
-                                                          : std::vector<int>{1, 2, 3, 8}) {
+  for (int n_pes : is_sanitized() ? std::vector<int>{2, 3} : std::vector<int>{1, 2, 3, 8}) {
     const local_team team(n_pes, {.threads = block_threads()});
     int call = 0;
     for (const ways& by : all_ways)

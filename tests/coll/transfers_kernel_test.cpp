@@ -3,17 +3,19 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <heddle/device/coll/exchange.hpp>
 #include <heddle/error.hpp>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "coll/sanitized.hpp"
 #include "coll/transfer_list.hpp"
 #include "device/local_team.hpp"
 
 using namespace heddle;
+using heddle::testing::block_threads;
+using heddle::testing::is_sanitized;
 using heddle::testing::local_team;
 
 namespace {
@@ -42,12 +44,6 @@ constexpr ways all_ways[] = {{"words", always, always},
                              {"direct, by the sender", 0, 0, false},
                              {"direct, round the caches", 0, 0, true, 1},
                              {"by size", 100, 5000}};
-
-int block_threads() {
-  const char* threads = std::getenv("HEDDLE_DEV_TEST_THREADS");
-  return threads ? std::atoi(threads) : 1;
-}
-bool is_sanitized() { return std::getenv("HEDDLE_DEV_TEST_THREADS") != nullptr; }
 
 struct message {
   int from, to;

@@ -150,10 +150,9 @@ HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
 template <class T, class Op, block_group B>
 HEDDLE_FN void all_reduce_hierarchical(B block, const all_reduce_args& args, Op op) {
   const channel_scratch scratch(args.team, block.block_rank(), block.num_blocks());
-  all_reduce_args whole = args;
-  if (args.kind == reduce_kind::reduce_scatter)
-    whole.count *= static_cast<size_t>(args.team.n_pes());
-  const detail::channel_part<T> part(whole, block.block_rank(), block.num_blocks());
+  const int pieces = args.kind == reduce_kind::reduce_scatter ? args.team.n_pes() : 1;
+  const detail::segment<T> part(args.count * static_cast<size_t>(pieces), block.num_blocks(),
+                                block.block_rank());
   const auto& domains = args.topology.domains;
 
   block.sync();  // the call before has counted
@@ -162,7 +161,7 @@ HEDDLE_FN void all_reduce_hierarchical(B block, const all_reduce_args& args, Op 
   for (size_t at = 0; at < part.count; at += staged) {
     const size_t n = part.count - at < staged ? part.count - at : staged;
     if (!detail::hierarchical_piece<T, Op>(block, args, scratch, block.block_rank(),
-                                           part.first + at, n, detail::reduce_step<Op>(op)))
+                                           part.begin + at, n, detail::reduce_step<Op>(op)))
       return;
   }
 }

@@ -135,8 +135,8 @@ HEDDLE_APART HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& 
       store(&team.ptr(&own, pe)->epoch, epoch, release);
   }
   for (int i = 1 + group.rank(); i < members.n; i += group.size())
-    arrived &= team.wait_by_thread(&scratch.simple_slot(half, other(i)).epoch, cmp::ge, epoch,
-                                   what, other(i)) == wait_status::ok;
+    arrived &= team.wait_by_thread(&scratch.simple_slot(half, other(i)).epoch, cmp::ge, epoch, what,
+                                   other(i)) == wait_status::ok;
   arrived = group.all(arrived);
   if (arrived) {
     detail::operand_list<T, channel_scratch::max_direct_pes> with;

@@ -127,8 +127,7 @@ class exchange_channel : mailbox_channel<B> {
   /// The same at both ends of the piece.
   HEDDLE_FN way way_of(size_t bytes, int pe, uint64_t source, uint64_t target) const {
     if (bytes == 0) return way::none;
-    if (!is_direct(bytes, pe))
-      return bytes <= args_.words_up_to && !team_.is_remote(pe) ? way::words : this->slots_for(pe);
+    if (!is_direct(bytes, pe)) return this->stepwise_way(pe, bytes, args_.words_up_to);
     return this->direct_way(pe, source, target, args_.pull);
   }
   HEDDLE_FN piece sent(int pe) const {
@@ -263,7 +262,7 @@ class exchange_channel : mailbox_channel<B> {
   HEDDLE_FN bool move_slots(size_t step) {
     const int n_pes = team_.n_pes();
     bool going = true;
-    for (int i = 1 + block_.rank(); i < n_pes; i += block_.size()) {
+    for (int i = 1 + block_.rank(); team_.has_network() && i < n_pes; i += block_.size()) {
       const piece in = received(after(i));
       if (step < in.steps())
         this->make_room(after(i), in, step, step > 0 && sent(after(i)).steps() >= step);

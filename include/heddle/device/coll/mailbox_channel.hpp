@@ -88,6 +88,10 @@ class mailbox_channel {
   HEDDLE_FN mailbox& from(int pe) const { return boxes_[pe]; }
   HEDDLE_FN mailbox* at(int pe) const { return team_.ptr(&from(team_.my_pe()), pe); }
   HEDDLE_FN way slots_for(int pe) const { return team_.is_remote(pe) ? way::packets : way::slots; }
+  /// The way of a piece that does not go directly. The same at both ends.
+  HEDDLE_FN way stepwise_way(int pe, size_t bytes, size_t words_up_to) const {
+    return bytes <= words_up_to && !team_.is_remote(pe) ? way::words : slots_for(pe);
+  }
   /// This channel's part of a piece of `bytes`, which begins at `offset`.
   HEDDLE_FN piece part_of(way by, size_t offset, size_t bytes) const {
     const auto channels = static_cast<size_t>(block_.num_blocks());

@@ -116,9 +116,7 @@ class relay_channel : mailbox_channel<B> {
   }
   HEDDLE_FN uint64_t place() const { return team_.symmetric_offset(source_, args_.bytes); }
   HEDDLE_FN way way_of(int pe, mailbox::role role) const {
-    if (!is_direct(pe))
-      return args_.bytes <= args_.words_up_to && !team_.is_remote(pe) ? way::words
-                                                                      : this->slots_for(pe);
+    if (!is_direct(pe)) return this->stepwise_way(pe, args_.bytes, args_.words_up_to);
     const auto& theirs = from(pe).place[other(role)];
     const bool sends = role == mailbox::sender;
     return this->direct_way(pe, sends ? place() : load(&theirs.source, relaxed),

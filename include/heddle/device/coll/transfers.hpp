@@ -96,9 +96,7 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B>, 
     const transfer& t = of(i);
     states_[i] = {0, way::none, false};
     if (!is_direct(t)) {
-      states_[i].by = t.bytes <= args_.words_up_to && !team_.is_remote(t.pe)
-                          ? way::words
-                          : this->slots_for(t.pe);
+      states_[i].by = this->stepwise_way(t.pe, t.bytes, args_.words_up_to);
       return begin_steps(i);
     }
     states_[i].met = true;

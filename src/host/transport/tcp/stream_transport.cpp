@@ -218,7 +218,8 @@ void stream_transport::post_message(int lane, int pe, std::span<std::byte> messa
 
 bool stream_transport::progress(listener& listener) {
   bool any = !unsent_.empty() && send_unsent(listener);
-  // Who has just sent looks for an answer next time: what sends alone is not to look in vain each time.
+  // Who has just sent looks for an answer next time: what sends alone is not to look in vain each
+  // time.
   if (any && ++sent_in_turn_ < most_sent_in_turn) return true;
   sent_in_turn_ = 0;
   const bool few = open_.size() <= few_streams;
