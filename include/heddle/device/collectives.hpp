@@ -20,6 +20,9 @@
 /// block returns, what it has written to the output may be read by its threads; what another block
 /// has, after a wait for that block. The input may be written again then.
 ///
+/// The lists of all_gather_v and its kin are any memory that the kernel reads, and stay as they are
+/// until all blocks have returned.
+///
 /// A kernel calls a team's collectives at one scope, all by the grid or all by the same block: what
 /// blocks leave behind for the next call depends on how many there are. A team does one collective
 /// at a time: neither calls on streams nor other kernels that use its
@@ -126,6 +129,74 @@ HEDDLE_FN void scatter(const B& block, const team_ref& team, const T* input, T* 
                               root,
                               {piece, piece},
                               {piece, 0}});
+}
+
+/// output[displacements[pe], ... + counts[pe]) = the input of each PE, which has counts[pe]
+/// elements; the counts are alike on all PEs. In place: input is this PE's part of output.
+template <class T, block_group B>
+HEDDLE_FN void all_gather_v(const B& block, const team_ref& team, const T* input, T* output,
+                            const size_t* counts, const size_t* displacements) {
+  if (team.n_pes() <= channel_scratch::max_direct_pes)
+    return detail::exchange_lists_in_kernel(block, team, operation::all_gather, input, output,
+                                            {counts, nullptr, sizeof(T), team.my_pe()},
+                                            {counts, displacements, sizeof(T), -1});
+  for (int pe = 0; pe < team.n_pes(); ++pe)
+    broadcast(block, team, input, output + displacements[pe], counts[pe], pe);
+}
+
+/// output[output_displacements[pe], ... + output_counts[pe]) = what `pe` has in its input for this
+/// PE: input_counts[my_pe] elements from its input_displacements[my_pe] on, as many as
+/// output_counts[pe]. The buffers are apart.
+template <class T, block_group B>
+HEDDLE_FN void all_to_all_v(const B& block, const team_ref& team, const T* input,
+                            const size_t* input_counts, const size_t* input_displacements,
+                            T* output, const size_t* output_counts,
+                            const size_t* output_displacements) {
+  const int n_pes = team.n_pes();
+  if (n_pes <= channel_scratch::max_direct_pes)
+    return detail::exchange_lists_in_kernel(block, team, operation::all_to_all, input, output,
+                                            {input_counts, input_displacements, sizeof(T), -1},
+                                            {output_counts, output_displacements, sizeof(T), -1});
+  // Pair by pair, all PEs at the same distance.
+  for (int distance = 0; distance < n_pes; ++distance) {
+    const int to = (team.my_pe() + distance) % n_pes;
+    const int from = (team.my_pe() + n_pes - distance) % n_pes;
+    detail::transfer_in_kernel(
+        block, team, detail::sends(input + input_displacements[to], input_counts[to], to),
+        detail::receives(output + output_displacements[from], output_counts[from], from));
+  }
+}
+
+/// output[i] = op over all PEs of their input[displacements[my_pe] + i], i < counts[my_pe]; the
+/// counts are alike on all PEs. The pieces are combined one after another, PE by PE: for pieces of
+/// one size reduce_scatter is faster. In place: output is this PE's piece of input.
+template <class T, class Op = reduce_sum, block_group B>
+HEDDLE_FN void reduce_scatter_v(const B& block, const team_ref& team, const T* input, T* output,
+                                const size_t* counts, const size_t* displacements,
+                                const Op& op = {}) {
+  for (int pe = 0; pe < team.n_pes(); ++pe)
+    reduce(block, team, input + displacements[pe], output, counts[pe], pe, op);
+}
+
+/// Sends n elements to `peer`, another PE, whose k-th receive from this one receives what the k-th
+/// send sends; sizes are the same. Both are kernels' calls by as many blocks. A send may wait for
+/// its receive: two PEs that send to each other call sendrecv. With n == 0 nothing is sent, and
+/// nothing is to be received. Unlike collectives, they are the two PEs' matter alone.
+template <class T, block_group B>
+HEDDLE_FN void send(const B& block, const team_ref& team, const T* input, size_t n, int peer) {
+  detail::transfer_in_kernel(block, team, detail::sends(input, n, peer), {});
+}
+template <class T, block_group B>
+HEDDLE_FN void recv(const B& block, const team_ref& team, T* output, size_t n, int peer) {
+  detail::transfer_in_kernel(block, team, {}, detail::receives(output, n, peer));
+}
+/// A send to `to` and a receive from `from` at the same time, which may be the same PE; what a PE
+/// sends to itself it receives in the same call. The buffers are apart.
+template <class T, block_group B>
+HEDDLE_FN void sendrecv(const B& block, const team_ref& team, const T* input, size_t n_sent, int to,
+                        T* output, size_t n_received, int from) {
+  detail::transfer_in_kernel(block, team, detail::sends(input, n_sent, to),
+                             detail::receives(output, n_received, from));
 }
 
 }  // namespace heddle

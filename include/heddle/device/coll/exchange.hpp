@@ -49,6 +49,17 @@ struct listed_pieces {
   HEDDLE_FN size_t offset_of(int pe) const { return offset[pe]; }
 };
 
+/// The same, of elements of `unit` bytes, as lists in memory have them.
+struct pointed_pieces {
+  const size_t* counts = nullptr;
+  const size_t* displacements = nullptr;  ///< null: all at the start
+  size_t unit = 0;
+  int whose = -1;  ///< whose count is everybody's; -1: each has its own
+
+  HEDDLE_FN size_t bytes_of(int pe) const { return counts[whose < 0 ? pe : whose] * unit; }
+  HEDDLE_FN size_t offset_of(int pe) const { return displacements ? displacements[pe] * unit : 0; }
+};
+
 /// An exchange as its kernels take it. Every block is one channel and does its part of each piece.
 template <class Pieces>
 struct exchange_args {

@@ -25,9 +25,9 @@ namespace heddle {
 namespace detail {
 
 /// The one channel of a large team, as one thread of its block sees it.
-template <block_group B>
-class large_transfer_channel : transfer_loop<large_transfer_channel<B>, B> {
-  using loop = transfer_loop<large_transfer_channel<B>, B>;
+template <block_group B, int Lanes>
+class large_transfer_channel : transfer_loop<large_transfer_channel<B, Lanes>, B, Lanes> {
+  using loop = transfer_loop<large_transfer_channel<B, Lanes>, B, Lanes>;
   using loop::args_, loop::list_, loop::of, loop::stage_;
   using phase = typename loop::phase;
   friend loop;
@@ -225,16 +225,16 @@ class large_transfer_channel : transfer_loop<large_transfer_channel<B>, B> {
   const team_ref& team_;
   channel_scratch scratch_;
   uint32_t free_landings_ = (1u << channel_scratch::num_landings) - 1;
-  state states_[transfers_args::most_lanes];
+  state states_[Lanes];
 };
 
 }  // namespace detail
 
 /// Runs transfers of a team of more than channel_scratch::max_direct_pes. Called by all threads of
 /// the one block of a grid.
-template <block_group B>
+template <int Lanes = transfers_args::most_lanes, block_group B>
 HEDDLE_FN void run_large_transfers(B block, const transfers_args& args, const transfer* list) {
-  detail::large_transfer_channel<B>(block, args, list).run();
+  detail::large_transfer_channel<B, Lanes>(block, args, list).run();
 }
 
 }  // namespace heddle

@@ -54,7 +54,9 @@ namespace detail {
 ///     awaited_by(i)  the word that it waits for, and the least that it waits for; by one thread
 ///     begin(i)       by all threads, of a transfer with another PE
 ///     advance(i)     what it does then, by all threads; false if the team was aborted
-template <class Channel, block_group B>
+///
+/// There are at most Lanes lanes.
+template <class Channel, block_group B, int Lanes>
 class transfer_loop {
  protected:
   enum class phase : uint8_t {
@@ -101,7 +103,7 @@ class transfer_loop {
 
   const transfers_args& args_;
   const transfer* list_;
-  phase stage_[transfers_args::most_lanes];
+  phase stage_[Lanes];
 
  private:
   HEDDLE_FN Channel& channel() { return static_cast<Channel&>(*this); }
@@ -171,7 +173,7 @@ class transfer_loop {
 
   B group_;
   int lanes_ = 0;
-  int32_t at_[transfers_args::most_lanes];  ///< in the list
+  int32_t at_[Lanes];  ///< in the list
 };
 
 }  // namespace detail

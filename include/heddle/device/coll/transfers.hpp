@@ -15,10 +15,10 @@ namespace heddle {
 namespace detail {
 
 /// One channel's part of transfers, as one thread of its block sees it.
-template <block_group B>
-class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B>, B> {
+template <block_group B, int Lanes>
+class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B, Lanes>, B, Lanes> {
   using base = mailbox_channel<B>;
-  using loop = transfer_loop<transfer_channel<B>, B>;
+  using loop = transfer_loop<transfer_channel<B, Lanes>, B, Lanes>;
   using base::block_, base::team_, base::from, base::at;
   using loop::args_, loop::of, loop::stage_;
   using phase = typename loop::phase;
@@ -205,16 +205,16 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B>, 
     stage_[i] = phase::over;
   }
 
-  state states_[transfers_args::most_lanes];
+  state states_[Lanes];
 };
 
 }  // namespace detail
 
 /// Runs transfers. Called by all threads of every block of a grid; at most
 /// channel_scratch::max_slot_channels blocks.
-template <block_group B>
+template <int Lanes = transfers_args::most_lanes, block_group B>
 HEDDLE_FN void run_transfers(B block, const transfers_args& args, const transfer* list) {
-  detail::transfer_channel<B>(block, args, list).run();
+  detail::transfer_channel<B, Lanes>(block, args, list).run();
 }
 
 }  // namespace heddle

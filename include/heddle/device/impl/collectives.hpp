@@ -6,7 +6,9 @@
 #include <heddle/device/coll/all_reduce_ring.hpp>
 #include <heddle/device/coll/all_reduce_two_shot.hpp>
 #include <heddle/device/coll/exchange.hpp>
+#include <heddle/device/coll/large_transfers.hpp>
 #include <heddle/device/coll/rounds.hpp>
+#include <heddle/device/coll/transfers.hpp>
 #include <heddle/device/coll/tuning.hpp>
 #include <heddle/device/one_block.hpp>
 
@@ -100,6 +102,23 @@ HEDDLE_FN inline int root_of(operation what, const exchange_ends& ends) {
   return what == operation::gather ? ends.to : ends.from;
 }
 
+/// Without its ends and pieces.
+template <class Pieces>
+HEDDLE_FN exchange_args<Pieces> exchange_of(const team_ref& team, operation what, const void* input,
+                                            void* output) {
+  const bool all_alike = what == operation::all_gather || what == operation::all_to_all;
+  exchange_args<Pieces> args;
+  args.team = team;
+  args.what = what;
+  args.input = static_cast<const byte*>(input);
+  args.output = static_cast<byte*>(output);
+  args.words_up_to = all_alike ? limits_in_kernel.words : limits_in_kernel.rooted_words;
+  args.slots_up_to = all_alike ? limits_in_kernel.slots : limits_in_kernel.rooted_slots;
+  args.network_slots_up_to = limits_in_kernel.network_slots;
+  args.pull = what != operation::gather;
+  return args;
+}
+
 template <block_group B>
 HEDDLE_FN void exchange_in_kernel(const B& block, const team_ref& team, operation what,
                                   const void* input, void* output, const exchange_ends& ends) {
@@ -114,22 +133,65 @@ HEDDLE_FN void exchange_in_kernel(const B& block, const team_ref& team, operatio
     return in_few_blocks(block, channel_scratch::max_hop_channels,
                          [&](const auto& channel) { exchange_in_rounds(channel, rounds); });
   }
-  const bool all_alike = what == operation::all_gather || what == operation::all_to_all;
-  exchange_args<equal_pieces> args{
-      .team = team,
-      .what = what,
-      .input = static_cast<const byte*>(input),
-      .output = static_cast<byte*>(output),
-      .to = ends.to,
-      .from = ends.from,
-      .words_up_to = all_alike ? limits_in_kernel.words : limits_in_kernel.rooted_words,
-      .slots_up_to = all_alike ? limits_in_kernel.slots : limits_in_kernel.rooted_slots,
-      .network_slots_up_to = limits_in_kernel.network_slots,
-      .pull = what != operation::gather};
+  exchange_args<equal_pieces> args = exchange_of<equal_pieces>(team, what, input, output);
+  args.to = ends.to;
+  args.from = ends.from;
   args.sends = ends.sends;
   args.receives = ends.receives;
   in_few_blocks(block, channels_in_kernel(team),
                 [&](const auto& channel) { exchange(channel, args); });
+}
+
+/// Of PEs that have lists of their pieces.
+template <block_group B>
+HEDDLE_APART HEDDLE_FN void exchange_lists_in_kernel(const B& block, const team_ref& team,
+                                                     operation what, const void* input,
+                                                     void* output, const pointed_pieces& sends,
+                                                     const pointed_pieces& receives) {
+  auto args = exchange_of<pointed_pieces>(team, what, input, output);
+  args.to = args.from = everybody;
+  args.sends = sends;
+  args.receives = receives;
+  in_few_blocks(block, channels_in_kernel(team),
+                [&](const auto& channel) { exchange(channel, args); });
+}
+
+/// What a PE sends to another and what it receives from one, at the same time; no bytes: nothing.
+template <block_group B>
+HEDDLE_APART HEDDLE_FN void transfer_in_kernel(const B& block, const team_ref& team,
+                                               const transfer& sent, const transfer& received) {
+  const int me = team.my_pe();
+  const uint64_t to_itself = sent.pe == me ? sent.bytes : 0;
+  const uint64_t from_itself = received.pe == me ? received.bytes : 0;
+  if (to_itself != from_itself) {
+    if (block.block_rank() == 0 && block.rank() == 0)
+      team.refuse(operation::send, me, to_itself, from_itself);
+    return;
+  }
+  transfer list[2];
+  transfers_args args;
+  if (sent.bytes > 0) list[args.n++] = sent;
+  if (received.bytes > 0) list[args.n++] = received;
+  if (args.n == 0) return;
+  args.team = team;
+  args.words_up_to = limits_in_kernel.rooted_words;
+  args.slots_up_to = limits_in_kernel.rooted_slots;
+  args.network_slots_up_to = limits_in_kernel.network_slots;
+  if (team.n_pes() > channel_scratch::max_direct_pes)
+    in_few_blocks(block, 1,
+                  [&](const auto& channel) { run_large_transfers<2>(channel, args, list); });
+  else
+    in_few_blocks(block, channels_in_kernel(team),
+                  [&](const auto& channel) { run_transfers<2>(channel, args, list); });
+}
+
+template <class T>
+HEDDLE_FN transfer sends(const T* buffer, size_t n, int pe) {
+  return {const_cast<byte*>(reinterpret_cast<const byte*>(buffer)), n * sizeof(T), pe, true};
+}
+template <class T>
+HEDDLE_FN transfer receives(T* buffer, size_t n, int pe) {
+  return {reinterpret_cast<byte*>(buffer), n * sizeof(T), pe, false};
 }
 
 }  // namespace heddle::detail
