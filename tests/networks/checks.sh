@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 The heddle developers
 # SPDX-License-Identifier: Apache-2.0
 #
-# For tests of jobs on imitated hosts, which source it with `here` and `bin` set: make_hosts N..., check, count_right,
+# For tests of jobs on imitated hosts, which source it with `here` and `bin` set: make_hosts, check, count_right,
 # count_told, count_runs, finish.
 passed=0 failed=0
 folder=$(mktemp -d)
@@ -10,11 +10,14 @@ export LAUNCHER_TEST=$folder TMPDIR=$folder  # the first tells leftovers.py whic
 end() { local set; for set in "$folder"/[1-9]*; do [ ! -d "$set" ] || "$here/hosts.sh" down "$set"; done; rm -rf "$folder"; }
 trap end EXIT
 
-# make_hosts N...: sets of hosts, in $folder/N, which are no leftovers themselves. Ends the test where there can be none.
+# make_hosts N...: sets of hosts, in $folder/N, which are no leftovers themselves; of N:apart, each host has a processor of its
+# own, where there are as many: their PEs do not wait for each other's time slices. Ends the test where there can be none.
 make_hosts() {
-  local count
-  for count in "$@"; do
-    env -u LAUNCHER_TEST "$here/hosts.sh" up "$folder/$count" "$count" || {
+  local set count processors
+  for set in "$@"; do
+    count=${set%:*} processors=()
+    [[ $set != *:apart ]] || [ "$(nproc)" -lt "$count" ] || processors=(own-processors)
+    env -u LAUNCHER_TEST "$here/hosts.sh" up "$folder/$count" "$count" ${processors[@]+"${processors[@]}"} || {
       [ $? != 77 ] || [ $((passed + failed)) != 0 ] || { echo "no test was run"; exit 77; }
       exit 1
     }

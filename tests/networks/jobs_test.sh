@@ -31,7 +31,7 @@ set_types() { if [[ $1 == *reduce* ]]; then types=(-d all); else types=(); fi; }
 
 on_hosts() {
   local nodes pes algo operation hosts all each types
-  make_hosts 2 3
+  make_hosts 2:apart 3
   for hosts in 2:1 2:2 3:1; do
     IFS=: read -r nodes pes <<<"$hosts"
     for algo in "${some_algorithms[@]}" hierarchical; do
