@@ -27,6 +27,9 @@ for line in lines:
         assert row["in_place"] == (place == "in_place"), (line, row)
         for name, column in SHARED.items():
             assert line[column] == str(row[name]), (column, line, row)
+        cpu_us = line[f"{place}_cpu_us"]
+        assert (float(cpu_us) if cpu_us else None) == row.get("cpu_us"), (line, row)
+        assert line["root"] == str(row.get("root", -1)), (line, row)
         for name, column in VALUES.items():
             assert float(line[f"{place}_{column}"]) == row[name], (column, line, row)
 assert next(rows, None) is None, "rows are missing"

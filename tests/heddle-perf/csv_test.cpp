@@ -54,13 +54,14 @@ TEST_CASE("the header names units, and each line has a field for each of its nam
 TEST_CASE("a line has both placements, and leaves empty what there is not") {
   CHECK(csv_line({measured(false), measured(true)}, 2, "host") ==
         "all_reduce,2,host,64,16,float,sum,-1,one_shot,ll,0.5,1.5,0.128,0.128,0,"
-        "0.25,1.5,0.128,0.128,0,,\n");
+        "0.25,1.5,0.128,0.128,0,,,,\n");
   auto unchecked = measured(false);
   unchecked.wrong.reset();
   unchecked.algbw = std::numeric_limits<double>::infinity();
   unchecked.root = 3;
   unchecked.queues = 4;
   unchecked.rate = 2.5;
+  unchecked.cpu_us = 0.125;
   CHECK(csv_line({unchecked}, 8, "a,b") ==
-        "all_reduce,8,\"a,b\",64,16,float,sum,3,one_shot,ll,0.5,1.5,,0.128,,,,,,,4,2.5\n");
+        "all_reduce,8,\"a,b\",64,16,float,sum,3,one_shot,ll,0.5,1.5,,0.128,,,,,,,4,2.5,0.125,\n");
 }

@@ -32,16 +32,18 @@ measure() {
 measure all_reduce -b 8 -e 4096 -f 8
 measure all_to_all -b 8 -e 4096 -f 8
 measure broadcast -b 8 -e 64 -f 8 -r 1
+measure all_gather -b 8 -e 8 -C 1
 measure rate -b 8 -e 64 -f 8 --queues 2
 measure barrier
-for operation in all_reduce:4 all_to_all:4 broadcast:2 rate:4; do
+for operation in all_reduce:4 all_to_all:4 broadcast:2 all_gather:1 rate:4; do
   name=${operation%:*}
   check "the CSV of $name" 0 "^${operation#*:} lines$" python3 "$here/check_csv.py" "$name.csv" "$name.json"
 done
 check "the root" 0 "^broadcast,2,host,8,2,float,none,1," cat broadcast.csv
+check "the host's time" 0 ",[0-9.]+,[0-9.]+$" cat all_gather.csv
 check "no root" 0 "^all_reduce,2,host,8,2,float,sum,-1," cat all_reduce.csv
 check "results that are not checked" 0 "not checked" "$perf" all_reduce -b 8 -e 8 -n 1 -w 0 -c 0 --csv unchecked.csv
-check "they are empty" 0 "^all_reduce,1,.*,,[^,]+,[^,]+,[^,]+,[^,]+,,,$" cat unchecked.csv
+check "they are empty" 0 "^all_reduce,1,.*,,[^,]+,[^,]+,[^,]+,[^,]+,,,,,$" cat unchecked.csv
 check "a CSV that cannot be written" 1 "cannot write /no/such/folder/x.csv" "$perf" all_reduce -b 8 -e 8 -n 1 --csv /no/such/folder/x.csv
 check "a CSV for which there is no space" 1 "cannot write /dev/full" "$perf" all_reduce -b 8 -e 8 -n 1 --csv /dev/full
 check "one file for two" 2 "both name x" "$perf" all_reduce --json x --csv x

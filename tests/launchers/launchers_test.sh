@@ -159,6 +159,19 @@ check "the rows of --json" 0 "^4 rows$" python3 "$here/check_rows.py" "$scratch/
 rm -f "$scratch/rows.json"
 check "rate through the network" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-perf" rate --no-p2p \
   --transport tcp -b 8 -e 600 -f 75 -n 3 --queues 3
+perf_job() { "$bin/heddle-run" --bind-to none -n 3 "$bin/heddle-perf" "$@"; }
+export -f perf_job
+export bin
+perf() { check "$1" "$2" "$3" bash -c 'perf_job "$@"' perf "${@:4}"; }
+perf "operations of one group" 0 "values : 0 OK" sendrecv -b 8 -e 5000 -f 25 -n 2 -m 5
+perf "operations of an iteration" 0 "values : 0 OK" all_reduce -b 8 -e 5000 -f 25 -n 2 -m 5 -z 1
+perf "cycles and the host's time" 0 "cycle 2 of 2" all_gather -b 8 -e 8 -n 2 -N 2 -C 1 -a 1
+perf "each root in turn" 0 "none +2 .* 0$" broadcast -b 8 -e 8 -n 2 -r -1 -a 0
+perf "more checks" 0 "values : 0 OK" put -b 8 -e 8 -n 2 -c 4
+perf "cycles without end" 2 "N 0.* is not offered" all_reduce -N 0
+# PE 1 makes fewer calls, and waits longer.
+check "a deadline" 1 "waited 1\.[0-9]+ s for PE 1 " "$bin/heddle-run" --bind-to none -n 3 sh -c \
+  'exec "$0" all_reduce -b 8 -e 8 -n 1 -T $((PMIX_RANK == 1 ? 60 : 1)) -N $((PMIX_RANK == 1 ? 1 : 2))' "$bin/heddle-perf"
 check "heddle-perf tune" 0 "choices changed; HEDDLE_TUNING=$scratch/tuning.json" "$bin/heddle-run" --bind-to none -n 2 \
   "$bin/heddle-perf" tune -n 2 -w 0 --profile "$scratch/tuning.json"
 check "a run with its profile" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 2 -x HEDDLE_TUNING="$scratch/tuning.json" \

@@ -38,7 +38,8 @@ std::string csv_header() {
     for (const char* what :
          {"time_us", "latency_us", "algbw_gb_per_s", "busbw_gb_per_s", "wrong_elements"})
       names.push_back(fmt::format("{}_{}", where, what));
-  names.insert(names.end(), {"queues", "rate_million_per_s"});
+  names.insert(names.end(),
+               {"queues", "rate_million_per_s", "out_of_place_cpu_us", "in_place_cpu_us"});
   return joined(names);
 }
 
@@ -67,6 +68,10 @@ std::string csv_line(const std::vector<row>& line, int n_pes, std::string_view d
   const bool rates = first.queues > 0;
   fields.push_back(rates ? fmt::format("{}", first.queues) : "");
   fields.push_back(rates ? number(first.rate) : "");
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto cpu_us = i < line.size() ? line[i].cpu_us : std::nullopt;
+    fields.push_back(cpu_us ? number(*cpu_us) : "");
+  }
   return joined(fields);
 }
 

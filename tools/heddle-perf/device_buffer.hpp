@@ -14,7 +14,7 @@ namespace perf {
 class device_buffer {
  public:
   device_buffer(const session& with, std::size_t bytes) : runtime_(with.runtime.handle()) {
-    if (with.chosen.private_buffers) {
+    if (with.chosen.buffers == memory::own) {
       own_.emplace(with.runtime, bytes);
     } else {
       symmetric_ = with.runtime.malloc<std::byte>(bytes);
@@ -27,7 +27,7 @@ class device_buffer {
   device_buffer& operator=(const device_buffer&) = delete;
 
   template <class T>
-  [[nodiscard]] T* as() {
+  [[nodiscard]] T* as() const {
     return reinterpret_cast<T*>(symmetric_ ? symmetric_ : own_->data());
   }
 

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <heddle/heddle.h>
-
 #include <cstddef>
 #include <cstring>
 #include <heddle/device/types.hpp>
+#include <type_traits>
 #include <vector>
+
+#include "options.hpp"
 
 namespace perf {
 
@@ -18,12 +19,13 @@ namespace perf {
 template <class T>
 class exact_inputs {
  public:
-  exact_inputs(heddle_op_t op, int my_pe, int n_pes) {
+  exact_inputs(redop op, int my_pe, int n_pes) {
     for (std::size_t k = 0; k < period; ++k) {
       input_.push_back(convert(integer(op, my_pe, n_pes, k)));
       int result = integer(op, 0, n_pes, k);
       for (int pe = 1; pe < n_pes; ++pe) result = combine(op, result, integer(op, pe, n_pes, k));
-      expected_.push_back(convert(op == HEDDLE_AVG ? result / n_pes : result));
+      if (op == redop::avg) result /= n_pes;
+      expected_.push_back(convert(result));
     }
   }
 
@@ -60,21 +62,21 @@ class exact_inputs {
     return (static_cast<std::size_t>(call) * 977 + first) % period;
   }
 
-  static int integer(heddle_op_t op, int pe, int n_pes, std::size_t k) {
+  static int integer(redop op, int pe, int n_pes, std::size_t k) {
     const auto mixed = static_cast<int>((k * 31 + static_cast<std::size_t>(pe) * 17) % 29);
     switch (op) {
-      case HEDDLE_SUM:
+      case redop::sum:
         return mixed % summands(n_pes);
-      case HEDDLE_PROD:
+      case redop::prod:
         return pe < 4 && mixed % 3 == 0 ? 2 : 1;
-      case HEDDLE_AVG: {
+      case redop::avg: {
         if (pe > 0) return mixed % summands(n_pes);
         int rest = 0;
         for (int other = 1; other < n_pes; ++other) rest += integer(op, other, n_pes, k);
         return (n_pes - rest % n_pes) % n_pes;
       }
-      case HEDDLE_MIN:
-      case HEDDLE_MAX:
+      case redop::min:
+      case redop::max:
         break;
     }
     if constexpr (std::is_unsigned_v<T>) return mixed;
@@ -85,13 +87,13 @@ class exact_inputs {
     if (is_tiny) return n_pes > 8 ? 1 : 2;
     return n_pes > 8 ? 2 : 16;
   }
-  static int combine(heddle_op_t op, int a, int b) {
+  static int combine(redop op, int a, int b) {
     switch (op) {
-      case HEDDLE_PROD:
+      case redop::prod:
         return a * b;
-      case HEDDLE_MIN:
+      case redop::min:
         return a < b ? a : b;
-      case HEDDLE_MAX:
+      case redop::max:
         return a > b ? a : b;
       default:
         return a + b;

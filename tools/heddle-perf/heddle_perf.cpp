@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <atomic>
+#include <iostream>
 #include <string_view>
 
 #include "report/command.hpp"
@@ -11,23 +12,31 @@
 
 namespace {
 
+void measure_sizes(const perf::session& with) {
+  const auto& what = with.chosen.what;
+  if (what.kind == perf::family::reduction) perf::measure_reduction(with);
+  if (what.kind == perf::family::exchange) perf::measure_exchange(with);
+  if (what.kind == perf::family::barrier) perf::measure_barrier(with);
+  if (what.name == "put") perf::measure_put(with);
+  if (what.name == "get") perf::measure_get(with);
+  if (what.name == "signal") perf::measure_signal(with);
+  if (what.name == "atomic") perf::measure_atomic(with);
+  if (what.name == "rate") perf::measure_rate(with);
+}
+
 /// True if nothing was wrong.
 bool measure(const perf::options& chosen, const heddle::runtime& runtime) {
   perf::results out(chosen, runtime);
   const perf::session with(chosen, runtime, out);
-  if (chosen.operation == "tune") {
+  if (chosen.what.kind == perf::family::tune) {
     perf::tune(with);
     return true;
   }
   out.start();
-  if (perf::is_reduction(chosen.operation)) perf::measure_reduction(with);
-  if (perf::is_exchange(chosen.operation)) perf::measure_exchange(with);
-  if (chosen.operation == "put") perf::measure_put(with);
-  if (chosen.operation == "get") perf::measure_get(with);
-  if (chosen.operation == "signal") perf::measure_signal(with);
-  if (chosen.operation == "atomic") perf::measure_atomic(with);
-  if (chosen.operation == "barrier") perf::measure_barrier(with);
-  if (chosen.operation == "rate") perf::measure_rate(with);
+  for (int cycle = 0; cycle < chosen.cycles; ++cycle) {
+    out.begin_cycle(cycle);
+    measure_sizes(with);
+  }
   return out.finish();
 }
 
@@ -37,8 +46,8 @@ int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == std::string_view("report"))
     return perf::report::run_command(argc - 1, argv + 1);
   perf::options chosen;
-  int status = 0;
-  if (!perf::parse_options(argc, argv, chosen, status)) return status;
+  const auto status = perf::parse_options(argc, argv, chosen, std::cout, std::cerr);
+  if (status) return *status;
   perf::set_variables(chosen);
   try {
     std::atomic<bool> right{true};
@@ -50,6 +59,9 @@ int main(int argc, char** argv) {
       right = measure(chosen, heddle::runtime());
     }
     return right ? 0 : 1;
+  } catch (const perf::usage_error& mistake) {
+    fmt::print(stderr, "heddle-perf: {}\n", mistake.what());
+    return 2;
   } catch (const std::exception& failure) {
     fmt::print(stderr, "heddle-perf: {}\n", failure.what());
     return 1;

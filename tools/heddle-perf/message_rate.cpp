@@ -84,9 +84,9 @@ void measure_rate(const session& with, const bytes_array& src, const destination
         return me == 1 ? count_wrong_batches(with, source, to, bytes, blocks, signals, call + 1)
                        : 0;
       });
-  measured.time_us /= static_cast<double>(places);
+  measured.divide_times(static_cast<double>(places));
   measured.rate = 1 / measured.time_us;
-  set_bandwidth(measured);
+  measured.set_bandwidth();
   with.out.add({measured});
 }
 

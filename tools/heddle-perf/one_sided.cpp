@@ -22,7 +22,7 @@ void measure_transfer(const session& with, decltype(launch_puts)& launch, int fr
   const auto team = with.world.ref();
   const moving_source source(from);
   for (const std::size_t bytes : with.chosen.sizes()) {
-    with.out.progress(fmt::format("{} of {} bytes", with.chosen.operation, bytes));
+    with.out.progress(fmt::format("{} of {} bytes", with.chosen.what.name, bytes));
     if (me == from) fill_source(with, source, src, bytes);
     auto measured = start_row(with, bytes);
     measure_and_check(
@@ -38,7 +38,7 @@ void measure_transfer(const session& with, decltype(launch_puts)& launch, int fr
         [&](std::uint64_t call) {
           return me == to ? count_wrong(with, source, dst, bytes, call) : 0;
         });
-    set_bandwidth(measured);
+    measured.set_bandwidth();
     with.out.add({measured});
   }
 }
@@ -81,8 +81,8 @@ void measure_signal(const session& with) {
         });
     // An exchange is a put_signal in each direction: half of it is one way.
     measured.latency_us /= 2;
-    measured.time_us /= 2;
-    set_bandwidth(measured);
+    measured.divide_times(2);
+    measured.set_bandwidth();
     with.out.add({measured});
   }
   with.world.check_status();
@@ -106,13 +106,20 @@ void measure_fetch_add(const session& with, const char* type) {
   measured.redop = "add";
   measured.latency_us = with.time_alone(
       sizeof(Word), [](int) {}, [&] { run(1); }, [](int) {});
-  measured.time_us = with.time_back_to_back(run);
-  set_bandwidth(measured);
+  with.time_back_to_back(measured, run);
+  measured.set_bandwidth();
   with.world.barrier();
-  if (with.chosen.check) {
-    const bool right = me != 1 || with.world.g(word.data(), me) == added;
-    measured.wrong = with.total(right ? 0 : 1);
+  std::size_t wrong = 0;
+  for (int checked = 0; checked < with.chosen.checks; ++checked) {
+    if (checked > 0) {
+      run(1);
+      with.finish();
+      with.world.barrier();
+    }
+    wrong += me == 1 && with.world.g(word.data(), me) != added ? 1 : 0;
+    with.world.barrier();
   }
+  if (with.chosen.checks > 0) measured.wrong = with.total(wrong);
   with.out.add({measured});
 }
 
@@ -129,7 +136,7 @@ void measure_barrier(const session& with) {
   measured.type = "none";
   measured.latency_us = with.time_alone(
       0, [](int) {}, [&] { with.world.barrier(); }, [](int) {});
-  measured.time_us = with.time_back_to_back([&](int calls) {
+  with.time_back_to_back(measured, [&](int calls) {
     for (int i = 0; i < calls; ++i) with.world.barrier();
   });
   with.out.add({measured});

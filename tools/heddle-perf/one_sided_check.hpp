@@ -19,19 +19,15 @@ inline void require_two(const session& with) {
     throw std::runtime_error(
         fmt::format("{} is measured between PE 0 and PE 1, and there is one PE; start two, as "
                     "heddle-run -n 2 heddle-perf {}",
-                    with.chosen.operation, with.chosen.operation));
+                    with.chosen.what.name, with.chosen.what.name));
 }
 
 inline row start_row(const session& with, std::size_t bytes) {
   row measured;
-  measured.collective = with.chosen.operation;
+  measured.collective = with.chosen.what.name;
   measured.bytes = measured.count = bytes;
   measured.type = "byte";
   return measured;
-}
-
-inline void set_bandwidth(row& measured) {
-  measured.algbw = measured.busbw = static_cast<double>(measured.bytes) / measured.time_us / 1e3;
 }
 
 /// Measures run(made, calls), which makes that many calls after `made` others, by themselves and
@@ -53,7 +49,7 @@ void measure_and_check(const session& with, row& measured, Run run, Clear clear,
   };
   const auto finish = [&] {
     with.world.barrier();
-    if (with.chosen.check) wrong += count_wrong(made - 1);
+    if (with.chosen.checks > 0) wrong += count_wrong(made - 1);
     with.world.barrier();
   };
   start();
@@ -61,9 +57,15 @@ void measure_and_check(const session& with, row& measured, Run run, Clear clear,
       measured.bytes, [](int) {}, [&] { run_on(1); }, [](int) {});
   finish();
   start();
-  measured.time_us = with.time_back_to_back(run_on);
+  with.time_back_to_back(measured, run_on);
   finish();
-  if (with.chosen.check) measured.wrong = with.total(wrong);
+  for (int more = 1; more < with.chosen.checks; ++more) {
+    start();
+    run_on(1);
+    with.finish();
+    finish();
+  }
+  if (with.chosen.checks > 0) measured.wrong = with.total(wrong);
 }
 
 using bytes_array = heddle::symmetric_array<unsigned char>;

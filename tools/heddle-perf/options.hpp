@@ -5,28 +5,49 @@
 #include <heddle/heddle.h>
 
 #include <cstddef>
+#include <iosfwd>
+#include <optional>
+#include <stdexcept>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "operations.hpp"
 
 namespace perf {
 
+/// As heddle_op_t.
+enum class redop { sum, prod, min, max, avg };
+
+/// How the PEs' times become one.
+enum class averaging { pe_0, mean, least, largest };
+
+enum class memory {
+  symmetric,
+  own  ///< of the PE, as heddle_device_malloc gives it
+};
+
 /// The command line: nccl-tests' letters where it has them.
 struct options {
-  std::string operation;
+  operation what;
   std::size_t min_bytes = 8;
   std::size_t max_bytes = std::size_t{64} << 20;
   std::size_t factor = 2;
   std::size_t step_bytes = 0;  ///< instead of the factor, if not 0
-  int iterations = 0;          ///< calls of a batch; 0: as many as take about 2 ms
+  int iterations = 0;          ///< of a batch; 0: as many as take about 2 ms
   int warmup = 5;
+  int aggregated = 1;     ///< operations of an iteration
+  int cycles = 1;         ///< of all sizes
+  bool blocking = false;  ///< each iteration is waited for
+  bool cpu_time = false;  ///< measure the host's time too
+  averaging average = averaging::largest;
   std::vector<heddle_type_t> types = {HEDDLE_FLOAT32};
-  std::vector<heddle_op_t> reductions = {HEDDLE_SUM};
-  bool check = true;
-  int root = -1;
-  bool private_buffers = false;
+  std::vector<redop> reductions = {redop::sum};
+  int checks = 1;  ///< 0: none; n: what is timed, and n - 1 runs more
+  int root = 0;    ///< all_roots: each PE in turn
+  memory buffers = memory::symmetric;
   int threads_as_pes = 0;
   int queues = 0;         ///< of rate; 0: one, then more up to the contexts
+  double timeout = 0;     ///< HEDDLE_TIMEOUT; 0: as the environment has it
   std::string transport;  ///< HEDDLE_TRANSPORT; empty: as the environment has it
   std::string provider;   ///< HEDDLE_FABRIC_PROVIDER, likewise
   bool no_p2p = false;    ///< HEDDLE_P2P_DISABLE
@@ -35,25 +56,30 @@ struct options {
   std::string profile = "heddle-tuning.json";  ///< that tune writes
   std::string command;                         ///< as it was given, for the JSON
 
+  static constexpr int all_roots = -1;
+
   [[nodiscard]] std::vector<std::size_t> sizes() const;
 };
 
-/// Parses; on a mistake prints what is wrong and gives the status to exit with in `status`. True to
-/// go on.
-bool parse_options(int argc, char** argv, options& into, int& status);
+/// An option that does not go with what is found once the job is there: as a mistake in it, status
+/// 2.
+class usage_error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
 
-/// Whether it is a collective that combines.
-bool is_reduction(std::string_view operation);
-/// Whether it is one that combines nothing.
-bool is_exchange(std::string_view operation);
-/// Whether a PE may send from where it receives.
-bool has_in_place(std::string_view operation);
+/// The status to exit with: after a mistake, which `errors` then tells, or after help on `out`.
+/// None to go on.
+std::optional<int> parse_options(int argc, const char* const* argv, options& into,
+                                 std::ostream& out, std::ostream& errors);
 
 /// Gives init the variables that the options name. Before there are threads.
 void set_variables(const options& chosen);
 
 const char* name_of(heddle_type_t type);
 std::size_t bytes_of(heddle_type_t type);
-const char* name_of(heddle_op_t op);
+const char* name_of(redop op);
+const char* name_of(averaging how);
+const char* name_of(memory buffers);
 
 }  // namespace perf

@@ -39,29 +39,34 @@ void results::start() {
   if (!speaks_) return;
   if (!chosen_.json_file.empty()) check_writable(chosen_.json_file);
   if (!chosen_.csv_file.empty()) check_writable(chosen_.csv_file);
-  fmt::print("# heddle-perf {}, {} PEs, {} buffers, device of PE 0: {}\n", chosen_.operation,
-             n_pes_, chosen_.private_buffers ? "private" : "symmetric", device_);
-  fmt::print(
-      "# time: of a call, back to back; latency: of a call by itself after a barrier; the slowest "
-      "PE's "
-      "medians\n#\n");
-  const bool rates = chosen_.operation == "rate";
+  fmt::print("# heddle-perf {}, {} PEs, {} buffers, device of PE 0: {}\n", chosen_.what.name,
+             n_pes_, name_of(chosen_.buffers), device_);
+  fmt::print("# time: of a call, back to back; {}; {}\n#\n",
+             chosen_.cpu_time ? "cputime: of the host, until it is issued"
+                              : "latency: of a call by itself after a barrier",
+             name_of(chosen_.average));
+  const bool rates = chosen_.what.name == "rate";
   if (rates)
     fmt::print(
         "# a call: a batch of up to 64 puts and a quiet, from each queue; time: of a put\n#\n");
-  const bool both = has_in_place(chosen_.operation);
-  fmt::print("#{:>59}{:>46}\n", both ? "out-of-place" : "", both ? "in-place" : "");
+  const bool both = chosen_.what.has_in_place;
+  fmt::print("#{:>65}{:>46}\n", both ? "out-of-place" : "", both ? "in-place" : "");
   const auto columns =
-      fmt::format("{:>10}{:>10}{:>9}{:>9}{:>7}", "time", "latency", "algbw", "busbw", "#wrong");
+      fmt::format("{:>10}{:>10}{:>9}{:>9}{:>7}", "time", chosen_.cpu_time ? "cputime" : "latency",
+                  "algbw", "busbw", "#wrong");
   const auto more = [&](const char* first, const char* second) {
     return rates ? fmt::format("{:>8}{:>10}", first, second) : std::string();
   };
-  fmt::print("#{:>11}{:>12}{:>9}{:>7}{}{}{}\n", "size", "count", "type", "redop", columns,
-             both ? " " + columns : "", more("queues", "rate"));
+  fmt::print("#{:>11}{:>12}{:>9}{:>7}{:>6}{}{}{}\n", "size", "count", "type", "redop", "root",
+             columns, both ? " " + columns : "", more("queues", "rate"));
   const auto units =
       fmt::format("{:>10}{:>10}{:>9}{:>9}{:>7}", "(us)", "(us)", "(GB/s)", "(GB/s)", "");
-  fmt::print("#{:>11}{:>12}{:>9}{:>7}{}{}{}\n", "(B)", "(elements)", "", "", units,
+  fmt::print("#{:>11}{:>12}{:>9}{:>7}{:>6}{}{}{}\n", "(B)", "(elements)", "", "", "", units,
              both ? " " + units : "", more("", "(M/s)"));
+}
+
+void results::begin_cycle(int cycle) const {
+  if (speaks_ && chosen_.cycles > 1) fmt::print("# cycle {} of {}\n", cycle + 1, chosen_.cycles);
 }
 
 void results::progress(const std::string& what) const {
@@ -73,10 +78,12 @@ void results::add(const std::vector<row>& line) {
   if (!speaks_) return;
   if (::isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K");
   const auto& first = line.front();
-  fmt::print("{:>12}{:>12}{:>9}{:>7}", first.bytes, first.count, first.type, first.redop);
+  fmt::print("{:>12}{:>12}{:>9}{:>7}{:>6}", first.bytes, first.count, first.type, first.redop,
+             first.root);
   for (std::size_t i = 0; i < line.size(); ++i)
     fmt::print("{}{:>10.3f}{:>10.3f}{:>9.3f}{:>9.3f}{:>7}", i ? " " : "", line[i].time_us,
-               line[i].latency_us, line[i].algbw, line[i].busbw, wrong_text(line[i]));
+               line[i].cpu_us.value_or(line[i].latency_us), line[i].algbw, line[i].busbw,
+               wrong_text(line[i]));
   if (first.queues > 0) fmt::print("{:>8}{:>10.3f}", first.queues, first.rate);
   fmt::print("\n");
   std::fflush(stdout);
@@ -136,6 +143,8 @@ void results::write_json() const {
           {"algbw", measured.algbw},
           {"busbw", measured.busbw},
           {"wrong", measured.wrong ? nlohmann::ordered_json(*measured.wrong) : nullptr}});
+      if (measured.root >= 0) written["root"] = measured.root;
+      if (measured.cpu_us) written["cpu_us"] = *measured.cpu_us;
       if (measured.queues > 0) {
         written["queues"] = measured.queues;
         written["rate"] = measured.rate;

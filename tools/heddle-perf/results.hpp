@@ -17,6 +17,8 @@ class results {
   results(const options& chosen, const heddle::runtime& runtime);
 
   void start();
+  /// Of all sizes, counted from 0.
+  void begin_cycle(int cycle) const;
   /// A line of the table: out of place, and in place where the operation has it.
   void add(const std::vector<row>& line);
   /// On a terminal: what is being measured, to be overwritten by the next line.

@@ -8,7 +8,8 @@
 
 namespace perf {
 
-/// One measurement. Bandwidths in GB/s (1e9), times in microseconds.
+/// One measurement. Bandwidths in GB/s (1e9), times in microseconds. A time is one of all PEs, as
+/// the options say: the slowest PE's, if they say nothing.
 struct row {
   std::string collective;
   std::size_t bytes = 0;
@@ -19,13 +20,25 @@ struct row {
   bool in_place = false;
   std::string algo = "none";
   std::string proto = "none";
-  double time_us = 0;     ///< of a call, back to back: the slowest PE's median over batches
-  double latency_us = 0;  ///< of a call by itself, after a barrier: the slowest PE's, median
+  double time_us = 0;            ///< of an operation, back to back: the median over batches
+  double latency_us = 0;         ///< of one by itself, after a barrier: the median
+  std::optional<double> cpu_us;  ///< of the host until it is issued, back to back; if asked for
   double algbw = 0;
   double busbw = 0;
   int queues = 0;                    ///< of rate
   double rate = 0;                   ///< of rate: million operations a second, of all queues
   std::optional<std::size_t> wrong;  ///< elements, over all PEs; empty if not checked
+
+  /// The times back to back are of so many operations.
+  void divide_times(double operations) {
+    time_us /= operations;
+    if (cpu_us) *cpu_us /= operations;
+  }
+  /// Where `share` of the size crosses a PE's links. Of time_us.
+  void set_bandwidth(double share = 1) {
+    algbw = static_cast<double>(bytes) / time_us / 1e3;
+    busbw = algbw * share;
+  }
 };
 
 }  // namespace perf

@@ -2,10 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <heddle/heddle.hpp>
+#include <numeric>
+#include <optional>
+#include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "options.hpp"
@@ -23,6 +29,12 @@ inline double median(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
   return samples.empty() ? 0 : samples[samples.size() / 2];
 }
+
+/// Of one of the calls that are made back to back.
+struct batch_times {
+  double time_us = 0;
+  std::optional<double> cpu_us;  ///< until the host has issued it
+};
 
 /// One PE's part of a run: what every operation needs. The same on every device: content that the
 /// host has made or looks at is copied on the queue, unless the host has the memory itself.
@@ -69,40 +81,68 @@ class session {
   [[nodiscard]] double largest(double value) const {
     return reduced(real_, value, heddle::op::max);
   }
+  /// What stands for all PEs' times, likewise.
+  [[nodiscard]] double average(double time) const {
+    switch (chosen.average) {
+      case averaging::pe_0:
+        return reduced(real_, world.my_pe() == 0 ? time : 0, heddle::op::sum);
+      case averaging::mean:
+        return reduced(real_, time, heddle::op::avg);
+      case averaging::least:
+        return reduced(real_, time, heddle::op::min);
+      case averaging::largest:
+        break;
+    }
+    return largest(time);
+  }
   [[nodiscard]] std::size_t total(std::size_t value) const {
     return static_cast<std::size_t>(
         reduced(integer_, static_cast<std::int64_t>(value), heddle::op::sum));
   }
 
-  /// Microseconds of one of the calls that run(n) makes back to back: the median over batches of
-  /// the slowest PE. All PEs agree on the number of calls.
+  /// Of the calls that run(n) makes back to back: the median over batches. All PEs agree on the
+  /// number of calls.
   template <class Run>
-  double time_back_to_back(Run run) const {
+  batch_times time_back_to_back(Run run) const {
     constexpr double batch_us = 2000;
     constexpr int batches = 5;
     const auto batch = [&](int calls) {
       world.barrier();
       const double start = now_us();
       run(calls);
+      const double issued = now_us();
       finish();
-      return largest(now_us() - start);
+      return std::pair(now_us() - start, issued - start);
     };
     if (chosen.warmup > 0) run(chosen.warmup);
     finish();
     int calls = chosen.iterations;
     if (calls == 0) {
       calls = 1;
-      double elapsed = batch(calls);
-      while (elapsed < batch_us / 4 && calls < 1 << 20) elapsed = batch(calls *= 4);
+      double elapsed = largest(batch(calls).first);
+      while (elapsed < batch_us / 4 && calls < 1 << 20) elapsed = largest(batch(calls *= 4).first);
       calls = static_cast<int>(std::clamp(batch_us / elapsed * calls, 1.0, 1e6));
     }
-    std::vector<double> samples;
-    for (int i = 0; i < batches; ++i) samples.push_back(batch(calls) / calls);
-    return median(std::move(samples));
+    std::vector<double> times;
+    std::vector<double> cpu_times;
+    for (int i = 0; i < batches; ++i) {
+      const auto [time, cpu_time] = batch(calls);
+      times.push_back(average(time) / calls);
+      if (chosen.cpu_time) cpu_times.push_back(average(cpu_time) / calls);
+    }
+    batch_times measured{median(std::move(times)), std::nullopt};
+    if (chosen.cpu_time) measured.cpu_us = median(std::move(cpu_times));
+    return measured;
+  }
+  /// The same into a row.
+  template <class Run>
+  void time_back_to_back(row& measured, Run run) const {
+    const auto times = time_back_to_back(run);
+    measured.time_us = times.time_us;
+    measured.cpu_us = times.cpu_us;
   }
 
-  /// Microseconds of a call by itself: prepare(i), a barrier, call(), check(i); the median of the
-  /// slowest PE.
+  /// Microseconds of a call by itself: prepare(i), a barrier, call(), check(i); the median.
   template <class Prepare, class Call, class Check>
   double time_alone(std::size_t bytes, Prepare prepare, Call call, Check check) const {
     const int repeats = bytes >= std::size_t{16} << 20 ? 3 : bytes >= std::size_t{1} << 20 ? 7 : 21;
@@ -113,7 +153,7 @@ class session {
       const double start = now_us();
       call();
       finish();
-      samples.push_back(largest(now_us() - start));
+      samples.push_back(average(now_us() - start));
       check(i);
     }
     return median(std::move(samples));
@@ -133,9 +173,20 @@ class session {
   const heddle::device_array<std::int64_t> integer_{runtime, 1};
 };
 
-/// all_reduce, reduce_scatter, reduce
+/// The PEs that are the root, in turn; {-1} for what has none.
+inline std::vector<int> roots_of(const session& with) {
+  const int n_pes = with.world.n_pes();
+  if (!with.chosen.what.has_root) return {-1};
+  if (with.chosen.root >= n_pes)
+    throw std::runtime_error(fmt::format("-r {}: there are {} PEs", with.chosen.root, n_pes));
+  if (with.chosen.root != options::all_roots) return {with.chosen.root};
+  std::vector<int> roots(static_cast<std::size_t>(n_pes));
+  std::iota(roots.begin(), roots.end(), 0);
+  return roots;
+}
+
+/// Those of family::reduction and of family::exchange.
 void measure_reduction(const session& with);
-/// broadcast, all_gather, all_to_all, gather, scatter, sendrecv
 void measure_exchange(const session& with);
 void measure_put(const session& with);
 void measure_get(const session& with);

@@ -154,7 +154,7 @@ class tuner {
     auto* in = input_.as<float>();
     auto* out = output_.as<float>();
     const std::size_t count = bytes / sizeof(float);
-    return with_.time_back_to_back([&](int calls) {
+    const auto run = [&](int calls) {
       for (int i = 0; i < calls; ++i) {
         if (what == HEDDLE_COLLECTIVE_ALL_REDUCE)
           with_.world.all_reduce(in, out, count, heddle::op::sum, with_.queue);
@@ -163,7 +163,8 @@ class tuner {
         else
           with_.world.broadcast(in, out, count, 0, with_.queue);
       }
-    });
+    };
+    return with_.time_back_to_back(run).time_us;
   }
 
   const session& with_;
