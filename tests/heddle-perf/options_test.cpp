@@ -79,9 +79,10 @@ TEST_CASE("the letters are those of nccl-tests") {
   CHECK(chosen.json_file == "x.json");
 }
 
-TEST_CASE("sizes grow by a factor, or by so many bytes") {
-  CHECK(accepted({"broadcast", "-b", "8", "-e", "32"}).sizes() == sizes{8, 16, 32});
-  CHECK(accepted({"broadcast", "-b", "8", "-e", "30", "-i", "10"}).sizes() == sizes{8, 18, 28});
+TEST_CASE("sizes may begin at 0, and go on from there") {
+  CHECK(accepted({"broadcast", "-b", "0", "-e", "32"}).sizes() == sizes{0, 8, 16, 32});
+  CHECK(accepted({"broadcast", "-b", "0", "-e", "0"}).sizes() == sizes{0});
+  CHECK(accepted({"broadcast", "-b", "0", "-e", "20", "-i", "10"}).sizes() == sizes{0, 10, 20});
 }
 
 TEST_CASE("all is every type, reduction and root") {
@@ -103,6 +104,7 @@ TEST_CASE("an option that an operation has not is named, with those that have it
   check_refused({"put", "--queues", "2"}, "put has no --queues: that is an option of rate");
   check_refused({"all_gather", "-r", "all"}, "all_gather has no root");
   check_refused({"barrier", "-c", "3"}, "barrier has no result");
+  check_refused({"put", "-b", "0"}, "put has no size 0");
 }
 
 TEST_CASE("a value out of range is refused") {

@@ -29,13 +29,13 @@ check() {
 measure() {
   check "$1" 0 "values : 0" "$perf" --threads-as-pes 2 "$@" -n 2 -w 0 --json "$1.json" --csv "$1.csv"
 }
-measure all_reduce -b 8 -e 4096 -f 8
+measure all_reduce -b 0 -e 4096 -f 8
 measure all_to_all -b 8 -e 4096 -f 8
 measure broadcast -b 8 -e 64 -f 8 -r 1
 measure all_gather -b 8 -e 8 -C 1
 measure rate -b 8 -e 64 -f 8 --queues 2
 measure barrier
-for operation in all_reduce:4 all_to_all:4 broadcast:2 all_gather:1 rate:4; do
+for operation in all_reduce:5 all_to_all:4 broadcast:2 all_gather:1 rate:4; do
   name=${operation%:*}
   check "the CSV of $name" 0 "^${operation#*:} lines$" python3 "$here/check_csv.py" "$name.csv" "$name.json"
 done

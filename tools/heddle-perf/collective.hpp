@@ -3,7 +3,9 @@
 #pragma once
 
 #include <concepts>
+#include <optional>
 
+#include "guard.hpp"
 #include "session.hpp"
 
 namespace perf {
@@ -19,6 +21,8 @@ concept collective = requires(const T& what, int number, int operations) {
   { what.count_wrong_renewed(number) } -> std::same_as<std::size_t>;
   // A second operation finds the input of the first, not its result.
   { what.keeps_input() } -> std::same_as<bool>;
+  // Behind what operations may write.
+  { what.end() } -> std::same_as<unsigned char*>;
 };
 
 /// Measures it by itself and back to back, and checks what the options say. Back to back only the
@@ -31,6 +35,8 @@ void measure_collective(const session& with, const Collective& what, row& measur
   const bool checks = chosen.checks > 0;
   const int checked = what.keeps_input() ? chosen.aggregated : 1;
   const bool timed_are_checked = checked == chosen.aggregated;
+  std::optional<guard> behind;
+  if (checks) behind.emplace(with, what.end());
   int number = 0;
   std::size_t wrong = 0;
 
@@ -65,7 +71,7 @@ void measure_collective(const session& with, const Collective& what, row& measur
     what.call(checked);
     with.finish();
   }
-  measured.wrong = with.total(wrong + what.count_wrong_renewed(number));
+  measured.wrong = with.total(wrong + what.count_wrong_renewed(number) + behind->count_wrong());
 }
 
 }  // namespace perf

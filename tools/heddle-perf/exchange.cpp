@@ -79,6 +79,12 @@ class measurement {
     return read_parts(call, renewed);
   }
   [[nodiscard]] static bool keeps_input() { return true; }
+  [[nodiscard]] unsigned char* end() const {
+    if (target() != output_) return input_ + bytes(shared_.total);
+    std::size_t last = 0;
+    for (const part& each : received_) last = std::max(last, each.at + each.bytes);
+    return output_ + last;
+  }
 
   void call(int operations) const {
     if (what_ == pattern::sendrecv) return heddle::grouped([&] { send_round(operations); });
@@ -230,7 +236,7 @@ void measure_size(const session& with, heddle_type_t type, std::size_t size, int
   const bool is_one = has_one_piece(pattern_of(what.name));
   const auto n_pieces = static_cast<std::size_t>(is_one ? 1 : with.world.n_pes());
   const std::size_t unit = size / bytes_of(type) / n_pieces;
-  if (unit == 0) return;  // less than an element for each
+  if (unit == 0 && size > 0) return;  // less than an element for each
   with.out.progress(fmt::format("{} of {} bytes, {}", what.name, size, name_of(type)));
   std::vector<row> line;
   for (const bool in_place : {false, true})
@@ -247,7 +253,7 @@ void measure_exchange(const session& with) {
   const bool groups = pattern_of(with.chosen.what.name) == pattern::sendrecv;
   const std::size_t room = stride_of(with.chosen.max_bytes) *
                                static_cast<std::size_t>(groups ? with.chosen.aggregated : 1) +
-                           16;
+                           guard::bytes;
   const device_buffer in(with, room);
   const device_buffer out(with, room);
   for (const heddle_type_t type : with.chosen.types)

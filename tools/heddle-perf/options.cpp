@@ -29,6 +29,8 @@ constexpr std::array<const char*, 4> average_names = {"PE 0's medians", "medians
 constexpr std::array<const char*, 2> memory_names = {"symmetric", "private"};
 /// A group takes so many sends and as many receives.
 constexpr int most_in_group = 512;
+/// What -b 0 goes on with.
+constexpr std::size_t first_after_0 = 8;
 
 /// An index in names, or "all".
 template <std::size_t N, class Value>
@@ -53,7 +55,9 @@ int root_of(const std::string& text) {
 
 void add_sizes(CLI::App& app, options& into) {
   const auto bytes = CLI::AsSizeValue(false);
-  app.add_option("-b,--minbytes", into.min_bytes, "smallest size, as 8 or 64M")->transform(bytes);
+  app.add_option("-b,--minbytes", into.min_bytes,
+                 "smallest size, as 8 or 64M; of collectives 0 too, then 8 and on")
+      ->transform(bytes);
   app.add_option("-e,--maxbytes", into.max_bytes, "largest size")->transform(bytes);
   app.add_option("-f,--stepfactor", into.factor, "factor from one size to the next")
       ->check(CLI::Range(2, 1 << 30));
@@ -162,6 +166,8 @@ std::string misplaced(const CLI::App& app, const options& given) {
     return fmt::format("{} has no root that could be each PE in turn (-r)", given.what.name);
   if (given.checks > 1 && (tunes || given.what.kind == family::barrier))
     return fmt::format("{} has no result to check {} times (-c)", given.what.name, given.checks);
+  if (given.min_bytes == 0 && app.count("--minbytes") > 0 && !collective)
+    return fmt::format("{} has no size 0 (-b): {} have", given.what.name, of_collectives);
   return {};
 }
 
@@ -192,7 +198,9 @@ std::vector<std::size_t> options::sizes() const {
   std::vector<std::size_t> all;
   for (std::size_t bytes = min_bytes; bytes <= max_bytes;) {
     all.push_back(bytes);
-    const std::size_t next = step_bytes > 0 ? bytes + step_bytes : bytes * factor;
+    const std::size_t next = step_bytes > 0 ? bytes + step_bytes
+                             : bytes == 0   ? first_after_0
+                                            : bytes * factor;
     if (next <= bytes) break;
     bytes = next;
   }

@@ -98,6 +98,9 @@ class measurement {
     return count_wrong(0, head_of(count_), call) + count_wrong(count_ - tail, tail, call);
   }
   [[nodiscard]] bool keeps_input() const { return !in_place_; }
+  [[nodiscard]] unsigned char* end() const {
+    return reinterpret_cast<unsigned char*>(in_place_ ? input_ + pieces_.total : output_ + count_);
+  }
 
  private:
   static constexpr auto type = static_cast<heddle_type_t>(heddle::element_type<T>);
@@ -154,7 +157,7 @@ void measure_type(const session& with, redop op, const device_buffer& in,
   for (const int root : roots_of(with))
     for (const std::size_t size : with.chosen.sizes()) {
       const std::size_t unit = size / sizeof(T) / n_pieces(with);
-      if (unit == 0) continue;  // less than an element for each
+      if (unit == 0 && size > 0) continue;  // less than an element for each
       with.out.progress(fmt::format("{} of {} bytes, {}, {}", with.chosen.what.name, size,
                                     name_of(type), name_of(op)));
       const auto run = [&](bool in_place) {
@@ -204,7 +207,7 @@ measure_one measure_of(heddle_type_t type) {
 }  // namespace
 
 void measure_reduction(const session& with) {
-  const std::size_t room = with.chosen.max_bytes + 16;
+  const std::size_t room = with.chosen.max_bytes + guard::bytes;
   const device_buffer in(with, room);
   const device_buffer out(with, room);
   for (const heddle_type_t type : with.chosen.types)

@@ -61,6 +61,7 @@ class session {
   /// fill(content) makes n elements at `to`.
   template <class T, class Fill>
   void write(T* to, std::size_t n, Fill fill) const {
+    if (n == 0) return;
     if (on_host) return fill(to);
     std::vector<T> content(n);
     fill(content.data());
@@ -70,6 +71,7 @@ class session {
   /// look(content) of the n elements at `from`.
   template <class T, class Look>
   [[nodiscard]] std::size_t read(const T* from, std::size_t n, Look look) const {
+    if (n == 0) return 0;
     if (on_host) return look(from);
     std::vector<T> content(n);
     queue.copy(content.data(), from, n);
