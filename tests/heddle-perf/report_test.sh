@@ -32,15 +32,15 @@ measure() {
 measure all_reduce -b 0 -e 4096 -f 8
 measure all_to_all -b 8 -e 4096 -f 8
 measure broadcast -b 8 -e 64 -f 8 -r 1
-measure all_gather -b 8 -e 8 -C 1
+measure all_gather_v -b 12 -e 12 -C 1
 measure rate -b 8 -e 64 -f 8 --queues 2
 measure barrier
-for operation in all_reduce:5 all_to_all:4 broadcast:2 all_gather:1 rate:4; do
+for operation in all_reduce:5 all_to_all:4 broadcast:2 all_gather_v:1 rate:4; do
   name=${operation%:*}
   check "the CSV of $name" 0 "^${operation#*:} lines$" python3 "$here/check_csv.py" "$name.csv" "$name.json"
 done
 check "the root" 0 "^broadcast,2,host,8,2,float,none,1," cat broadcast.csv
-check "the host's time" 0 ",[0-9.]+,[0-9.]+$" cat all_gather.csv
+check "the host's time" 0 ",[0-9.]+,[0-9.]+$" cat all_gather_v.csv
 check "no root" 0 "^all_reduce,2,host,8,2,float,sum,-1," cat all_reduce.csv
 check "results that are not checked" 0 "not checked" "$perf" all_reduce -b 8 -e 8 -n 1 -w 0 -c 0 --csv unchecked.csv
 check "they are empty" 0 "^all_reduce,1,.*,,[^,]+,[^,]+,[^,]+,[^,]+,,,,,$" cat unchecked.csv

@@ -163,6 +163,9 @@ perf_job() { "$bin/heddle-run" --bind-to none -n 3 "$bin/heddle-perf" "$@"; }
 export -f perf_job
 export bin
 perf() { check "$1" "$2" "$3" bash -c 'perf_job "$@"' perf "${@:4}"; }
+for operation in reduce_scatter_v all_gather_v all_to_all_v; do
+  perf "$operation" 0 "values : 0 OK" $operation -b 0 -e 70000 -f 4000 -d all -o all -n 1 -w 0
+done
 perf "operations of one group" 0 "values : 0 OK" sendrecv -b 0 -e 5000 -f 25 -n 2 -m 5
 perf "operations of an iteration" 0 "values : 0 OK" all_reduce -b 8 -e 5000 -f 25 -n 2 -m 5 -z 1
 perf "cycles and the host's time" 0 "cycle 2 of 2" all_gather -b 8 -e 8 -n 2 -N 2 -C 1 -a 1

@@ -3,7 +3,7 @@
 
 // The collectives that combine nothing, and sends and receives round all PEs (sendrecv). Sizes and
 // bus bandwidths are nccl-tests': the size is what the PE with the most has, and what crosses a
-// PE's links is all of it in a broadcast or a send, and (n-1)/n in the others.
+// PE's links is all of it in a broadcast or a send, and (n-1)/n in the others, if pieces are equal.
 
 #include <fmt/format.h>
 
@@ -27,11 +27,13 @@ enum class pattern { broadcast, all_gather, all_to_all, gather, scatter, sendrec
 pattern pattern_of(std::string_view name) {
   constexpr std::array<std::string_view, 6> names = {"broadcast", "all_gather", "all_to_all",
                                                      "gather",    "scatter",    "sendrecv"};
+  if (name.ends_with("_v")) name.remove_suffix(2);
   return static_cast<pattern>(std::find(names.begin(), names.end(), name) - names.begin());
 }
 
-constexpr bool has_one_piece(pattern what) {
-  return what == pattern::broadcast || what == pattern::sendrecv;
+load load_of(pattern what, int n_pes, bool uneven) {
+  if (what == pattern::broadcast || what == pattern::sendrecv) return {1, 1};
+  return what == pattern::all_to_all ? load_of_pairs(n_pes, uneven) : load_of_shared(n_pes, uneven);
 }
 
 /// From one operation of a group to the next.
@@ -40,13 +42,14 @@ constexpr std::size_t stride_of(std::size_t bytes) { return (bytes + 63) / 64 * 
 /// The bytes at each piece's start that change with every call back to back.
 constexpr std::size_t renewed = 32;
 
-/// One size of one pattern, of which a piece has `unit` elements.
+/// One size of one pattern, of which a piece is so many units of `unit` elements.
 class measurement {
  public:
   measurement(const session& with, heddle_type_t type, std::size_t unit, int root,
               unsigned char* input, unsigned char* output, bool in_place)
       : with_(with),
         what_(pattern_of(with.chosen.what.name)),
+        uneven_(with.chosen.what.is_uneven),
         type_(type),
         unit_(unit),
         input_(input),
@@ -59,16 +62,16 @@ class measurement {
   }
 
   row run() const {
-    const bool is_one = has_one_piece(what_);
+    const load each = load_of(what_, n_pes_, uneven_);
     row measured;
     measured.collective = with_.chosen.what.name;
-    measured.count = is_one ? unit_ : shared_.total;
+    measured.count = unit_ * each.all;
     measured.bytes = bytes(measured.count);
     measured.type = name_of(type_);
     measured.root = root_;
     measured.in_place = in_place_;
     measure_collective(with_, *this, measured);
-    measured.set_bandwidth(is_one ? 1.0 : (n_pes_ - 1.0) / n_pes_);
+    measured.set_bandwidth(each.share());
     return measured;
   }
 
@@ -132,8 +135,8 @@ class measurement {
         break;
       case pattern::all_to_all:
         for (std::size_t i = 0; i < all; ++i) {
-          sent_.push_back(part_of(shared_, i, me_, static_cast<int>(i)));
-          received_.push_back(part_of(shared_, i, static_cast<int>(i), me_));
+          sent_.push_back(part_of(given_, i, me_, static_cast<int>(i)));
+          received_.push_back(part_of(taken_, i, static_cast<int>(i), me_));
         }
         break;
       case pattern::sendrecv:
@@ -167,10 +170,16 @@ class measurement {
         status = heddle_broadcast(team, from, output_, unit_, type_, root_, queue);
         break;
       case pattern::all_gather:
-        status = heddle_all_gather(team, from, output_, unit_, type_, queue);
+        status = uneven_ ? heddle_all_gather_v(team, from, output_, shared_.counts.data(),
+                                               shared_.displacements.data(), type_, queue)
+                         : heddle_all_gather(team, from, output_, unit_, type_, queue);
         break;
       case pattern::all_to_all:
-        status = heddle_all_to_all(team, from, output_, unit_, type_, queue);
+        status = uneven_
+                     ? heddle_all_to_all_v(
+                           team, from, given_.counts.data(), given_.displacements.data(), output_,
+                           taken_.counts.data(), taken_.displacements.data(), type_, queue)
+                     : heddle_all_to_all(team, from, output_, unit_, type_, queue);
         break;
       case pattern::gather:
         status = heddle_gather(team, from, output_, unit_, type_, root_, queue);
@@ -215,6 +224,7 @@ class measurement {
 
   const session& with_;
   const pattern what_;
+  const bool uneven_;
   const heddle_type_t type_;
   const std::size_t unit_;
   unsigned char* const input_;
@@ -224,7 +234,12 @@ class measurement {
   const int root_;
   const bool in_place_;
   /// Of a buffer that has all PEs' pieces.
-  const pieces shared_ = divide(n_pes_, unit_);
+  const pieces shared_ = divide(n_pes_, unit_, [&](int pe) { return units_of(pe, uneven_); });
+  /// Of what this PE has for each, and each for this PE.
+  const pieces given_ =
+      divide(n_pes_, unit_, [&](int pe) { return units_between(me_, pe, uneven_); });
+  const pieces taken_ =
+      divide(n_pes_, unit_, [&](int pe) { return units_between(pe, me_, uneven_); });
   std::vector<part> sent_;
   std::vector<part> received_;
   const piece_content content_;
@@ -233,9 +248,8 @@ class measurement {
 void measure_size(const session& with, heddle_type_t type, std::size_t size, int root,
                   const device_buffer& in, const device_buffer& out) {
   const auto& what = with.chosen.what;
-  const bool is_one = has_one_piece(pattern_of(what.name));
-  const auto n_pieces = static_cast<std::size_t>(is_one ? 1 : with.world.n_pes());
-  const std::size_t unit = size / bytes_of(type) / n_pieces;
+  const load all = load_of(pattern_of(what.name), with.world.n_pes(), what.is_uneven);
+  const std::size_t unit = size / bytes_of(type) / all.all;
   if (unit == 0 && size > 0) return;  // less than an element for each
   with.out.progress(fmt::format("{} of {} bytes, {}", what.name, size, name_of(type)));
   std::vector<row> line;

@@ -12,10 +12,13 @@ const std::vector<operation>& operations() {
   static const std::vector<operation> all = {
       {.name = "all_reduce", .kind = reduction, .has_in_place = true},
       {.name = "reduce_scatter", .kind = reduction, .has_in_place = true},
+      {.name = "reduce_scatter_v", .kind = reduction, .has_in_place = true, .is_uneven = true},
       {.name = "reduce", .kind = reduction, .has_root = true, .has_in_place = true},
       {.name = "broadcast", .kind = exchange, .has_root = true, .has_in_place = true},
       {.name = "all_gather", .kind = exchange, .has_in_place = true},
+      {.name = "all_gather_v", .kind = exchange, .has_in_place = true, .is_uneven = true},
       {.name = "all_to_all", .kind = exchange},
+      {.name = "all_to_all_v", .kind = exchange, .is_uneven = true},
       {.name = "gather", .kind = exchange, .has_root = true, .has_in_place = true},
       {.name = "scatter", .kind = exchange, .has_root = true, .has_in_place = true},
       {.name = "sendrecv", .kind = exchange},

@@ -20,6 +20,7 @@ struct operation {
   family kind;
   bool has_root = false;
   bool has_in_place = false;  ///< a PE may send from where it receives
+  bool is_uneven = false;     ///< its pieces differ; see pieces.hpp
 };
 
 const std::vector<operation>& operations();

@@ -16,22 +16,24 @@ namespace perf {
 
 namespace {
 
-enum class kind { all_reduce, reduce_scatter, reduce };
+enum class kind { all_reduce, reduce_scatter, reduce_scatter_v, reduce };
 
 kind kind_of(const operation& what) {
-  return what.name == "reduce"           ? kind::reduce
-         : what.name == "reduce_scatter" ? kind::reduce_scatter
-                                         : kind::all_reduce;
+  return what.name == "reduce"             ? kind::reduce
+         : what.name == "reduce_scatter"   ? kind::reduce_scatter
+         : what.name == "reduce_scatter_v" ? kind::reduce_scatter_v
+                                           : kind::all_reduce;
 }
-bool scatters(kind what) { return what == kind::reduce_scatter; }
-std::size_t n_pieces(const session& with) {
-  const bool many = scatters(kind_of(with.chosen.what));
-  return static_cast<std::size_t>(many ? with.world.n_pes() : 1);
+bool scatters(kind what) { return what == kind::reduce_scatter || what == kind::reduce_scatter_v; }
+load load_of(const session& with) {
+  const auto& what = with.chosen.what;
+  return scatters(kind_of(what)) ? load_of_shared(with.world.n_pes(), what.is_uneven) : load{1, 1};
 }
 
-/// "two_shot simple, 1 channel of ...": the first two words.
+/// "two_shot simple, 1 channel of ...": the first two words. There is no plan for uneven pieces.
 void name_plan(const session& with, kind what, std::size_t count, heddle_type_t type,
                row& measured) {
+  if (what == kind::reduce_scatter_v) return;
   const auto collective = what == kind::reduce           ? HEDDLE_COLLECTIVE_REDUCE
                           : what == kind::reduce_scatter ? HEDDLE_COLLECTIVE_REDUCE_SCATTER
                                                          : HEDDLE_COLLECTIVE_ALL_REDUCE;
@@ -43,7 +45,7 @@ void name_plan(const session& with, kind what, std::size_t count, heddle_type_t 
 /// The elements at each end of a piece that change with every call back to back.
 constexpr std::size_t renewed = 8;
 
-/// One size, type, reduction and root, of which a piece has `unit` elements.
+/// One size, type, reduction and root, of which a piece is so many units of `unit` elements.
 template <class T>
 class measurement {
  public:
@@ -55,7 +57,8 @@ class measurement {
         made_(static_cast<heddle::op>(op)),
         root_(root),
         in_place_(in_place),
-        pieces_(divide(static_cast<int>(n_pieces(with)), unit)),
+        pieces_(divide(scatters(what_) ? with.world.n_pes() : 1, unit,
+                       [&](int pe) { return units_of(pe, with.chosen.what.is_uneven); })),
         first_(pieces_.displacements[mine()]),
         count_(pieces_.counts[mine()]),
         input_(input),
@@ -74,9 +77,7 @@ class measurement {
     name_plan(with_, what_, count_, type, measured);
     measure_collective(with_, *this, measured);
     const double n = with_.world.n_pes();
-    measured.set_bandwidth(what_ == kind::all_reduce       ? 2 * (n - 1) / n
-                           : what_ == kind::reduce_scatter ? (n - 1) / n
-                                                           : 1);
+    measured.set_bandwidth(what_ == kind::all_reduce ? 2 * (n - 1) / n : load_of(with_).share());
     return measured;
   }
 
@@ -121,6 +122,9 @@ class measurement {
         return world.all_reduce(input_, output_, count_, made_, with_.queue);
       case kind::reduce_scatter:
         return world.reduce_scatter(input_, output_, count_, made_, with_.queue);
+      case kind::reduce_scatter_v:
+        return world.reduce_scatter_v(input_, output_, pieces_.counts, pieces_.displacements, made_,
+                                      with_.queue);
       case kind::reduce:
         return world.reduce(input_, output_, count_, made_, root_, with_.queue);
     }
@@ -156,7 +160,7 @@ void measure_type(const session& with, redop op, const device_buffer& in,
   constexpr auto type = static_cast<heddle_type_t>(heddle::element_type<T>);
   for (const int root : roots_of(with))
     for (const std::size_t size : with.chosen.sizes()) {
-      const std::size_t unit = size / sizeof(T) / n_pieces(with);
+      const std::size_t unit = size / sizeof(T) / load_of(with).all;
       if (unit == 0 && size > 0) continue;  // less than an element for each
       with.out.progress(fmt::format("{} of {} bytes, {}, {}", with.chosen.what.name, size,
                                     name_of(type), name_of(op)));

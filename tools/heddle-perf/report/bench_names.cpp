@@ -30,14 +30,17 @@ constexpr std::array<words, 11> block_words = {{
     {"rdma", "Put and signal, soft RDMA"},
 }};
 
-constexpr std::array<words, 26> operation_words = {{
+constexpr std::array<words, 29> operation_words = {{
     {"all_reduce", "AllReduce"},
     {"all_reduce_fresh", "AllReduce, data just written"},
     {"reduce_scatter", "ReduceScatter"},
+    {"reduce_scatter_v", "ReduceScatterV"},
     {"reduce", "Reduce"},
     {"broadcast", "Broadcast"},
     {"all_gather", "AllGather"},
+    {"all_gather_v", "AllGatherV"},
     {"all_to_all", "AllToAll"},
+    {"all_to_all_v", "AllToAllV"},
     {"gather", "Gather"},
     {"scatter", "Scatter"},
     {"sendrecv", "Send and Recv"},
