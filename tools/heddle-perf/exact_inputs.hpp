@@ -12,6 +12,9 @@
 
 namespace perf {
 
+/// Of mulsum: what is exact times it is, if there is room.
+constexpr int mulsum_factor = 2;
+
 /// Inputs whose reduction is exact in any type and any order, hence known bit by bit: small
 /// integers for sum, min and max, a sum that the PEs divide for avg, few twos for prod. They repeat
 /// with a prime period and move on with each call, so that what is left of an earlier call does not
@@ -25,6 +28,7 @@ class exact_inputs {
       int result = integer(op, 0, n_pes, k);
       for (int pe = 1; pe < n_pes; ++pe) result = combine(op, result, integer(op, pe, n_pes, k));
       if (op == redop::avg) result /= n_pes;
+      if (op == redop::mulsum) result *= mulsum_factor;
       expected_.push_back(convert(result));
     }
   }
@@ -66,6 +70,7 @@ class exact_inputs {
     const auto mixed = static_cast<int>((k * 31 + static_cast<std::size_t>(pe) * 17) % 29);
     switch (op) {
       case redop::sum:
+      case redop::mulsum:
         return mixed % summands(n_pes);
       case redop::prod:
         return pe < 4 && mixed % 3 == 0 ? 2 : 1;

@@ -20,7 +20,7 @@ constexpr std::array<const char*, 14> type_names = {
     "int16", "uint8", "uint16", "uint32",   "uint64", "f8e4m3", "f8e5m2"};
 constexpr std::array<std::size_t, 14> type_bytes = {4, 8, 2, 2, 4, 8, 1, 2, 1, 2, 4, 8, 1, 1};
 /// By redop.
-constexpr std::array<const char*, 5> op_names = {"sum", "prod", "min", "max", "avg"};
+constexpr std::array<const char*, 6> op_names = {"sum", "prod", "min", "max", "avg", "mulsum"};
 /// By averaging.
 constexpr std::array<const char*, 4> average_names = {"PE 0's medians", "medians of the PEs' mean",
                                                       "the fastest PE's medians",
@@ -103,7 +103,8 @@ void add_content(CLI::App& app, options& into) {
       "all");
   app.add_option_function<std::string>(
       "-o,--op", [&](const std::string& text) { choose("--op", op_names, text, into.reductions); },
-      "sum (default), prod, min, max, avg or all");
+      "sum (default), prod, min, max, avg, mulsum (a sum times a factor, the same on all PEs) or "
+      "all");
   app.add_option_function<std::string>(
       "-r,--root", [&](const std::string& text) { into.root = root_of(text); },
       "of reduce, broadcast, gather and scatter (0); all or -1: each PE in turn");

@@ -15,8 +15,8 @@
 
 namespace perf {
 
-/// As heddle_op_t.
-enum class redop { sum, prod, min, max, avg };
+/// Of the reductions. The first five are heddle_op_t's; mulsum is a sum times a factor.
+enum class redop { sum, prod, min, max, avg, mulsum };
 
 /// How the PEs' times become one.
 enum class averaging { pe_0, mean, least, largest };

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <heddle/scaled_sum.hpp>
+#include <optional>
 #include <sstream>
 
 #include "collective.hpp"
@@ -45,16 +47,32 @@ void name_plan(const session& with, kind what, std::size_t count, heddle_type_t 
 /// The elements at each end of a piece that change with every call back to back.
 constexpr std::size_t renewed = 8;
 
+/// A redop as the calls take it: mulsum is made, with the factor of exact_inputs.
+template <class T>
+class made_op {
+ public:
+  made_op(const session& with, redop op) : op_(static_cast<heddle::op>(op)) {
+    if (op != redop::mulsum) return;
+    using factor = typename heddle::scaled_sum<T>::factor;
+    op_ = scaled_.emplace(with.world, static_cast<factor>(mulsum_factor));
+  }
+  operator heddle::op() const { return op_; }  // NOLINT: it stands for the operation
+
+ private:
+  heddle::op op_;
+  std::optional<heddle::scaled_sum<T>> scaled_;
+};
+
 /// One size, type, reduction and root, of which a piece is so many units of `unit` elements.
 template <class T>
 class measurement {
  public:
-  measurement(const session& with, redop op, std::size_t unit, int root, T* input, T* output,
-              bool in_place)
+  measurement(const session& with, redop op, heddle::op made, std::size_t unit, int root, T* input,
+              T* output, bool in_place)
       : with_(with),
         what_(kind_of(with.chosen.what)),
         op_(op),
-        made_(static_cast<heddle::op>(op)),
+        made_(made),
         root_(root),
         in_place_(in_place),
         pieces_(divide(scatters(what_) ? with.world.n_pes() : 1, unit,
@@ -158,6 +176,7 @@ template <class T>
 void measure_type(const session& with, redop op, const device_buffer& in,
                   const device_buffer& out) {
   constexpr auto type = static_cast<heddle_type_t>(heddle::element_type<T>);
+  const made_op<T> made(with, op);
   for (const int root : roots_of(with))
     for (const std::size_t size : with.chosen.sizes()) {
       const std::size_t unit = size / sizeof(T) / load_of(with).all;
@@ -165,7 +184,7 @@ void measure_type(const session& with, redop op, const device_buffer& in,
       with.out.progress(fmt::format("{} of {} bytes, {}, {}", with.chosen.what.name, size,
                                     name_of(type), name_of(op)));
       const auto run = [&](bool in_place) {
-        return measurement<T>(with, op, unit, root, in.as<T>(), out.as<T>(), in_place).run();
+        return measurement<T>(with, op, made, unit, root, in.as<T>(), out.as<T>(), in_place).run();
       };
       const auto apart = run(false);
       with.out.add({apart, run(true)});
