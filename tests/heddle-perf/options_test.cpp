@@ -93,11 +93,21 @@ TEST_CASE("all is every type, reduction and root") {
   CHECK(accepted({"reduce", "-r", "-1"}).root == options::all_roots);
 }
 
+TEST_CASE("memory has a name of heddle's and a number of nccl-tests'") {
+  CHECK(accepted({"gather", "--buffers", "private"}).buffers == memory::own);
+  CHECK(accepted({"gather", "--buffers", "registered"}).buffers == memory::registered);
+  CHECK(accepted({"gather", "-R", "0"}).buffers == memory::own);
+  CHECK(accepted({"gather", "-R", "1"}).buffers == memory::registered);
+  CHECK(accepted({"gather", "-R", "2"}).buffers == memory::symmetric);
+  check_refused({"gather", "-R", "1", "--buffers", "private"}, "excludes");
+}
+
 TEST_CASE("an option that an operation has not is named, with those that have it") {
   check_refused({"put", "-m", "2"}, "put has no --agg_iters: that is an option of collectives");
   check_refused({"barrier", "-z", "1"}, "barrier has no --blocking");
   check_refused({"signal", "-a", "1"}, "signal has no --average");
   check_refused({"put", "--buffers", "private"}, "put has no --buffers");
+  check_refused({"atomic", "-R", "1"}, "atomic has no --local_register");
   check_refused({"tune", "-N", "2"}, "tune has no --run_cycles");
   check_refused({"tune", "-C", "1"}, "tune has no --report_cputime");
   check_refused({"tune", "--json", "x"}, "tune has no --json");

@@ -26,7 +26,7 @@ constexpr std::array<const char*, 4> average_names = {"PE 0's medians", "medians
                                                       "the fastest PE's medians",
                                                       "the slowest PE's medians"};
 /// By memory.
-constexpr std::array<const char*, 2> memory_names = {"symmetric", "private"};
+constexpr std::array<const char*, 3> memory_names = {"symmetric", "private", "registered"};
 /// A group takes so many sends and as many receives.
 constexpr int most_in_group = 512;
 /// What -b 0 goes on with.
@@ -108,14 +108,23 @@ void add_content(CLI::App& app, options& into) {
   app.add_option_function<std::string>(
       "-r,--root", [&](const std::string& text) { into.root = root_of(text); },
       "of reduce, broadcast, gather and scatter (0); all or -1: each PE in turn");
-  app.add_option_function<std::string>(
-         "--buffers",
-         [&](const std::string& text) {
-           const auto found = std::find(memory_names.begin(), memory_names.end(), text);
-           into.buffers = static_cast<memory>(found - memory_names.begin());
+  auto* buffers = app.add_option_function<std::string>(
+      "--buffers",
+      [&](const std::string& text) {
+        const auto found = std::find(memory_names.begin(), memory_names.end(), text);
+        into.buffers = static_cast<memory>(found - memory_names.begin());
+      },
+      "symmetric (default), private or registered memory");
+  buffers->check(CLI::IsMember(std::vector<std::string>(memory_names.begin(), memory_names.end())));
+  app.add_option_function<int>(
+         "-R,--local_register",
+         [&](int how) {
+           constexpr std::array all = {memory::own, memory::registered, memory::symmetric};
+           into.buffers = all[static_cast<std::size_t>(how)];
          },
-         "symmetric (default) or private memory")
-      ->check(CLI::IsMember(std::vector<std::string>(memory_names.begin(), memory_names.end())));
+         "0: --buffers private, 1: registered, 2: symmetric")
+      ->check(CLI::Range(0, 2))
+      ->excludes(buffers);
 }
 
 void add_job(CLI::App& app, options& into) {
@@ -147,10 +156,11 @@ std::string misplaced(const CLI::App& app, const options& given) {
     bool has;
     const char* whose;
   };
-  const std::array<rule, 10> rules = {{
+  const std::array<rule, 11> rules = {{
       {"--agg_iters", collective, of_collectives},
       {"--blocking", collective, of_collectives},
       {"--buffers", collective || tunes, of_collectives},
+      {"--local_register", collective || tunes, of_collectives},
       {"--average", collective || given.what.kind == family::barrier,
        "collectives, sendrecv and barrier, in which all PEs do the same"},
       {"--run_cycles", !tunes, of_all},

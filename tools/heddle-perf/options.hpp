@@ -23,7 +23,8 @@ enum class averaging { pe_0, mean, least, largest };
 
 enum class memory {
   symmetric,
-  own  ///< of the PE, as heddle_device_malloc gives it
+  own,        ///< of the PE, as heddle_device_malloc gives it
+  registered  ///< of the PE, and made symmetric by heddle_register
 };
 
 /// The command line: nccl-tests' letters where it has them.
