@@ -51,6 +51,7 @@ TEST_CASE("without options there is one operation in an iteration, and the slowe
   CHECK(chosen.cycles == 1);
   CHECK(chosen.checks == 1);
   CHECK(chosen.root == 0);
+  CHECK(chosen.graph_replays == 0);
   CHECK(chosen.average == averaging::largest);
   CHECK(chosen.buffers == memory::symmetric);
   CHECK_FALSE(chosen.blocking);
@@ -102,9 +103,16 @@ TEST_CASE("memory has a name of heddle's and a number of nccl-tests'") {
   check_refused({"gather", "-R", "1", "--buffers", "private"}, "excludes");
 }
 
+TEST_CASE("a graph has a fixed number of iterations") {
+  CHECK(accepted({"all_reduce", "-G", "3"}).iterations == 20);
+  CHECK(accepted({"all_reduce", "-G", "3", "-n", "4"}).iterations == 4);
+  check_refused({"all_reduce", "-G", "3", "-z", "1"}, "give one of them");
+}
+
 TEST_CASE("an option that an operation has not is named, with those that have it") {
   check_refused({"put", "-m", "2"}, "put has no --agg_iters: that is an option of collectives");
   check_refused({"barrier", "-z", "1"}, "barrier has no --blocking");
+  check_refused({"get", "-G", "1"}, "get has no --cudagraph");
   check_refused({"signal", "-a", "1"}, "signal has no --average");
   check_refused({"put", "--buffers", "private"}, "put has no --buffers");
   check_refused({"atomic", "-R", "1"}, "atomic has no --local_register");

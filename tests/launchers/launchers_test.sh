@@ -172,6 +172,7 @@ perf "cycles and the host's time" 0 "cycle 2 of 2" all_gather -b 8 -e 8 -n 2 -N 
 perf "each root in turn" 0 "none +2 .* 0$" broadcast -b 0 -e 8 -n 2 -r -1 -a 0
 perf "registered buffers" 0 "values : 0 OK" reduce -b 8 -e 1M -f 512 -n 2 -R 1 -a 2
 perf "more checks" 0 "values : 0 OK" put -b 8 -e 8 -n 2 -c 4
+perf "a graph without a GPU" 2 "graphs need a GPU" all_reduce -b 8 -e 8 -G 2
 perf "cycles without end" 2 "N 0.* is not offered" all_reduce -N 0
 # PE 1 makes fewer calls, and waits longer.
 check "a deadline" 1 "waited 1\.[0-9]+ s for PE 1 " "$bin/heddle-run" --bind-to none -n 3 sh -c \

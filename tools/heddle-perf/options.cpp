@@ -27,6 +27,8 @@ constexpr std::array<const char*, 4> average_names = {"PE 0's medians", "medians
                                                       "the slowest PE's medians"};
 /// By memory.
 constexpr std::array<const char*, 3> memory_names = {"symmetric", "private", "registered"};
+/// nccl-tests' default.
+constexpr int iterations_of_graph = 20;
 /// A group takes so many sends and as many receives.
 constexpr int most_in_group = 512;
 /// What -b 0 goes on with.
@@ -75,6 +77,9 @@ void add_repetitions(CLI::App& app, options& into) {
                  "operation")
       ->check(CLI::Range(1, 1'000'000));
   app.add_option("-N,--run_cycles", into.cycles, "measure all sizes so many times (1)")
+      ->check(CLI::Range(0, 1'000'000));
+  app.add_option("-G,--cudagraph", into.graph_replays,
+                 "replay a CUDA graph of -n iterations (20) so many times; 0: no graph")
       ->check(CLI::Range(0, 1'000'000));
   app.add_option("-z,--blocking", into.blocking,
                  "1: wait for each iteration, and for all PEs, before the next");
@@ -156,8 +161,9 @@ std::string misplaced(const CLI::App& app, const options& given) {
     bool has;
     const char* whose;
   };
-  const std::array<rule, 11> rules = {{
+  const std::array<rule, 12> rules = {{
       {"--agg_iters", collective, of_collectives},
+      {"--cudagraph", collective, of_collectives},
       {"--blocking", collective, of_collectives},
       {"--buffers", collective || tunes, of_collectives},
       {"--local_register", collective || tunes, of_collectives},
@@ -191,6 +197,9 @@ std::string contradiction(const options& given) {
     return fmt::format("--json and --csv both name {}", given.json_file);
   if (given.cycles == 0)
     return "-N 0, which is without end in nccl-tests, is not offered: give the number of cycles";
+  if (given.blocking && given.graph_replays > 0)
+    return "-z 1 waits for each iteration, and a graph (-G) has no waits of the host in it: give "
+           "one of them";
   if (given.what.name == "sendrecv" && given.aggregated > most_in_group)
     return fmt::format("-m {}: a group takes at most {} sends and as many receives",
                        given.aggregated, most_in_group);
@@ -255,6 +264,7 @@ std::optional<int> parse_options(int argc, const char* const* argv, options& int
   // What a rate is of is small.
   if (into.what.name == "rate" && app.count("--maxbytes") == 0)
     into.max_bytes = std::max<std::size_t>(into.min_bytes, 4096);
+  if (into.graph_replays > 0 && into.iterations == 0) into.iterations = iterations_of_graph;
   auto problem = misplaced(app, into);
   if (problem.empty()) problem = contradiction(into);
   if (problem.empty()) return std::nullopt;

@@ -38,6 +38,7 @@ struct options {
   int warmup = 5;
   int aggregated = 1;     ///< operations of an iteration
   int cycles = 1;         ///< of all sizes
+  int graph_replays = 0;  ///< of a graph that has captured a batch; 0: no graph
   bool blocking = false;  ///< each iteration is waited for
   bool cpu_time = false;  ///< measure the host's time too
   averaging average = averaging::largest;

@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "graph.hpp"
 #include "options.hpp"
 #include "results.hpp"
 
@@ -48,9 +49,13 @@ class session {
   const heddle::team world;
   results& out;
   const bool on_host = runtime.device() == "host";
+  /// That of the queue, where graphs are asked for.
+  const std::optional<capturable_stream> captures = make_capturable();
   /// Of all calls: the host device's default stream runs them in this thread, a GPU's other
   /// streams take them without waiting.
-  const heddle::stream queue = on_host ? runtime.default_stream() : runtime.create_stream();
+  const heddle::stream queue = captures  ? runtime.stream_from_cuda(captures->get())
+                               : on_host ? runtime.default_stream()
+                                         : runtime.create_stream();
   /// Of the block that makes one-sided calls.
   const int block_threads = on_host ? 1 : 512;
 
@@ -162,6 +167,12 @@ class session {
   }
 
  private:
+  [[nodiscard]] std::optional<capturable_stream> make_capturable() const {
+    if (chosen.graph_replays == 0) return std::nullopt;
+    if (on_host)
+      throw usage_error("-G: graphs need a GPU, and HEDDLE_DEVICE is host; see docs/running.md");
+    return capturable_stream(runtime.device());
+  }
   template <class T>
   [[nodiscard]] T reduced(const heddle::device_array<T>& number, T value, heddle::op op) const {
     queue.copy(number.data(), &value, 1);
