@@ -12,6 +12,7 @@ bin=$1 part=$2 here=$(cd "$(dirname "$0")" && pwd)
 [ $# -lt 3 ] || export HEDDLE_TRANSPORT=$3
 export HEDDLE_TIMEOUT=3
 waits=(all_reduce barrier put get atomic wait_until kernel_wait kernel_quiet kernel_barrier finalize)
+place='on host n[0-9], reached by .* at 10\.79\.'
 
 # check_cut CHECK'S WORDS...: the same, of a job on two hosts that asks by $folder/go for the second's cable to be pulled.
 check_cut() {
@@ -43,7 +44,7 @@ losses() {
     done
   done
   for wait in all_reduce put finalize; do
-    check_cut "a cable is pulled, $wait" 0 "^RIGHT" job 2 1 "$bin/struck_pe" "$wait" link 1 "$folder/go"
+    check_cut "a cable is pulled, $wait" 0 "^RIGHT" job 2 1 "$bin/struck_pe" "$wait" link 1 "$folder/go" "$place"
     count_right "both ends, $wait" 2
   done
   [ "${HEDDLE_TRANSPORT:-}" != tcp ] || long_deadline
@@ -53,7 +54,7 @@ losses() {
 long_deadline() {
   local lost="is lost: its connection failed"
   check_cut "a cable is pulled, and the deadline is far" 1 "after [0-9]\.[0-9]+ s, .*PE 1 of team world .* $lost" \
-    HEDDLE_TIMEOUT=40 job 2 1 "$bin/struck_pe" wait_until link 1 "$folder/go"
+    HEDDLE_TIMEOUT=40 job 2 1 "$bin/struck_pe" wait_until link 1 "$folder/go" "$place"
   if grep -qE "after [0-9]\.[0-9]+ s, .*PE 0 of team world .* $lost" <<<"$out"; then passed=$((passed + 1)); else
     fail "the cable's other end: $out"
   fi
@@ -64,13 +65,13 @@ stops() {
   make_hosts 2 3
   for wait in "${waits[@]}"; do
     rm -f "$folder/ended"
-    check "a PE stops, $wait" 137 "^RIGHT" job 2 1 "$bin/struck_pe" "$wait" stop 1 "$folder/ended"
+    check "a PE stops, $wait" 137 "^RIGHT" job 2 1 "$bin/struck_pe" "$wait" stop 1 "$folder/ended" "$place"
   done
   for case in 2:2:1 3:1:0; do
     IFS=: read -r nodes pes victim <<<"$case"
     rm -f "$folder/ended"
     check "PE $victim of $nodes hosts with $pes stops" 137 "PE $victim .*does not answer" \
-      job "$nodes" "$pes" "$bin/struck_pe" kernel_barrier stop "$victim" "$folder/ended"
+      job "$nodes" "$pes" "$bin/struck_pe" kernel_barrier stop "$victim" "$folder/ended" "$place"
     count_right "the others" $((nodes * pes - 1))
   done
 }

@@ -6,11 +6,14 @@
 // ends with 0 if all was as it should be.
 //
 //     struck_pe WAIT kill VICTIM       the PE kills itself: the others are told that it is lost
-//     struck_pe WAIT stop VICTIM FILE  it stops: by HEDDLE_TIMEOUT they are told for whom they
+//     struck_pe WAIT stop VICTIM FILE PLACE
+//                                      it stops: by HEDDLE_TIMEOUT they are told for whom they
 //                                      wait; it is killed when each has noted its end in FILE
-//     struck_pe WAIT link VICTIM FILE  when FILE is there, somebody pulls the cable of its host
+//     struck_pe WAIT link VICTIM FILE PLACE
+//                                      when FILE is there, somebody pulls the cable of its host
 //     struck_pe stray none VICTIM      its kernel puts to what is not symmetric
 //
+// PLACE: what they are to be told of where the PE is that they wait for (a regular expression).
 // WAIT: all_reduce, barrier, put, get, atomic, wait_until, kernel_wait, kernel_quiet,
 // kernel_barrier, or finalize, which nobody waits before.
 #include <fmt/format.h>
@@ -26,6 +29,7 @@
 #include <heddle/device/launch.hpp>
 #include <heddle/heddle.hpp>
 #include <map>
+#include <regex>
 #include <string>
 #include <thread>
 
@@ -80,8 +84,13 @@ struct told {
 
 class struck_pe {
  public:
-  struck_pe(std::string wait, std::string fault, int victim, std::string file)
-      : wait_(std::move(wait)), fault_(std::move(fault)), victim_(victim), file_(std::move(file)) {}
+  struck_pe(std::string wait, std::string fault, int victim, std::string file,
+            const std::string& place)
+      : wait_(std::move(wait)),
+        fault_(std::move(fault)),
+        victim_(victim),
+        file_(std::move(file)),
+        place_(place) {}
 
   /// Until the PE is told of something wrong; the runtime is left by the caller.
   told run(const heddle::runtime& runtime) {
@@ -147,8 +156,7 @@ class struck_pe {
              has("not symmetric");
     // Nobody knows who was to write the word.
     const bool names_nobody = wait_ == "wait_until" || wait_ == "kernel_wait";
-    const bool says_where =
-        is_near_ || (has("reached by ") && has("at 10.79.") && has("on host n"));
+    const bool says_where = is_near_ || std::regex_search(what.text, place_);
     return (what.status == HEDDLE_ERROR_TIMEOUT || what.status == HEDDLE_ERROR_ABORTED) &&
            (names_nobody || says_where) && (has("waited") || has("a wait of")) &&
            what.seconds < timeout + slack;
@@ -168,6 +176,7 @@ class struck_pe {
   const std::string fault_;
   const int victim_;
   const std::string file_;
+  const std::regex place_;
   int me_ = -1;
   bool is_near_ = false;  ///< on the victim's host
 };
@@ -188,10 +197,14 @@ void end_last(const std::string& file) {
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc < 4) throw std::runtime_error("struck_pe WAIT kill|stop|link|none VICTIM [FILE]");
-  const std::string file = argc > 4 ? argv[4] : "";
-  struck_pe pe(argv[1], argv[2], std::atoi(argv[3]), file);
-  const bool stops = argv[2] == std::string("stop");
+  const std::string fault = argc > 2 ? argv[2] : "";
+  const bool stops = fault == "stop";
+  const bool has_file = stops || fault == "link";
+  if (argc != (has_file ? 6 : 4))
+    throw std::runtime_error(
+        "struck_pe WAIT kill|none VICTIM, or WAIT stop|link VICTIM FILE PLACE");
+  const std::string file = has_file ? argv[4] : "";
+  struck_pe pe(argv[1], fault, std::atoi(argv[3]), file, has_file ? argv[5] : "");
   if (stops && std::getenv("RANK") == std::string(argv[3])) end_last(file);
   told what;
   clock_type::time_point leaving;
