@@ -51,16 +51,17 @@ std::string promises_of(const fi_info& info) {
 
 }  // namespace
 
-std::vector<fabric_description> find_fabrics(const std::string& provider,
-                                             const std::string& interfaces, bool cards_only) {
+std::vector<fabric_description> find_fabrics(const environment& wanted, bool cards_only) {
   std::vector<fabric_description> result;
   const auto* functions = libfabric::load_library();
   if (!functions) return result;
   const libfabric::offers offers(*functions);
-  const libfabric::provider_wish wish{.provider = provider,
-                                      .interfaces = interfaces,
+  const libfabric::provider_wish wish{.provider = wanted.fabric_provider,
+                                      .interfaces = wanted.socket_ifname,
                                       .one_host = false,
                                       .cards_only = cards_only,
+                                      .ib_disable = wanted.ib_disable,
+                                      .ib_hca = wanted.ib_hca,
                                       .there = list_interfaces()};
   for (const auto& one : libfabric::rank_providers(offers.all(), wish))
     result.push_back({one.provider, one.interface, one.address,
@@ -72,8 +73,7 @@ std::vector<fabric_description> find_fabrics(const std::string& provider,
 
 #else
 
-std::vector<heddle::fabric_description> heddle::find_fabrics(const std::string& /*provider*/,
-                                                             const std::string& /*interfaces*/,
+std::vector<heddle::fabric_description> heddle::find_fabrics(const environment& /*wanted*/,
                                                              bool /*cards_only*/) {
   return {};
 }

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "support/environment.hpp"
+
 namespace heddle {
 
 /// A way to a network that libfabric offers, as heddle-info shows it.
@@ -16,11 +18,9 @@ struct fabric_description {
   std::string verdict;   ///< whether it would be chosen for PEs on several hosts, and why
 };
 
-/// What libfabric offers for peers on other hosts, the best first, by HEDDLE_FABRIC_PROVIDER
-/// (`provider`) and HEDDLE_SOCKET_IFNAME (`interfaces`), network cards alone if `cards_only`.
-/// Nothing if libfabric is not there. It is loaded for the call: the libraries that it brings along
-/// take up to 0.2 s to start.
-std::vector<fabric_description> find_fabrics(const std::string& provider,
-                                             const std::string& interfaces, bool cards_only);
+/// What libfabric offers for peers on other hosts, the best first, as `wanted` has it; network
+/// cards alone if `cards_only`. Nothing if libfabric is not there. It is loaded for the call: the
+/// libraries that it brings along take up to 0.2 s to start.
+std::vector<fabric_description> find_fabrics(const environment& wanted, bool cards_only);
 
 }  // namespace heddle

@@ -85,8 +85,7 @@ heddle::environment settings() {
 ordered_json fabrics() {
   auto result = ordered_json::array();
   const auto wanted = settings();
-  for (const auto& each : heddle::find_fabrics(wanted.fabric_provider, wanted.socket_ifname,
-                                               heddle::wants_cards_only(wanted))) {
+  for (const auto& each : heddle::find_fabrics(wanted, heddle::wants_cards_only(wanted))) {
     result.push_back({{"provider", each.provider}, {"interface", each.interface}});
     if (!each.address.empty()) result.back()["address"] = each.address;
     result.back()["verdict"] = each.verdict;

@@ -91,6 +91,8 @@ libfabric_options libfabric_settings(const environment& settings, const bootstra
   options.interfaces = settings.socket_ifname;
   options.one_host = all_on_one_host(bootstrap);
   options.cards_only = wants_cards_only(settings);
+  options.ib_disable = settings.ib_disable;
+  options.ib_hca = settings.ib_hca;
   options.timeout = std::chrono::duration<double>(settings.timeout);
   return options;
 }

@@ -176,7 +176,8 @@ const std::vector<variable>& variables() {
        "auto: the machine's memory rounded up to a power of two, or less where many PEs share a "
        "machine",
        heap_size()},
-      {"HEDDLE_IB_DISABLE", "0", "1: use no InfiniBand or RoCE device through verbs",
+      {"HEDDLE_IB_DISABLE", "0",
+       "1: use no InfiniBand or RoCE device through verbs, libfabric's included",
        flag(&environment::ib_disable)},
       {"HEDDLE_IB_GID_INDEX", "-1",
        "Address of an RDMA port's table that is used, as show_gids and heddle-info number them; "

@@ -6,8 +6,11 @@
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <heddle/error.hpp>
 
 #include "host/transport/libfabric/libfabric_transport.hpp"
@@ -16,6 +19,7 @@
 
 using namespace heddle;
 using namespace heddle::libfabric;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -44,13 +48,19 @@ class offered {
   offered& operator=(const offered&) = delete;
 
   [[nodiscard]] fi_info& info() { return info_; }
+  void device(std::string name) {
+    device_name_ = std::move(name);
+    device_.name = device_name_.data();
+    nic_.device_attr = &device_;
+    info_.nic = &nic_;
+  }
   offered& order(std::uint64_t bits) {
     sent_.msg_order = received_.msg_order = bits;
     return *this;
   }
 
  private:
-  std::string provider_, domain_name_;
+  std::string provider_, domain_name_, device_name_;
   fi_info info_{};
   fi_fabric_attr fabric_{};
   fi_domain_attr domain_{};
@@ -58,6 +68,30 @@ class offered {
   fi_rx_attr received_{};
   fi_ep_attr endpoint_{};
   sockaddr_in address_{};
+  fid_nic nic_{};
+  fi_device_attr device_{};
+};
+
+/// What the kernel would tell of devices, in a folder of this test's.
+class imitated_sysfs {
+ public:
+  imitated_sysfs() {
+    std::string name = (fs::temp_directory_path() / "heddle_sysfs_XXXXXX").string();
+    REQUIRE(::mkdtemp(name.data()) != nullptr);
+    folder_ = name;
+  }
+  ~imitated_sysfs() { fs::remove_all(folder_); }
+  imitated_sysfs(const imitated_sysfs&) = delete;
+  imitated_sysfs& operator=(const imitated_sysfs&) = delete;
+
+  [[nodiscard]] std::string folder() const { return folder_.string(); }
+  void write(const std::string& file, const std::string& text) const {
+    fs::create_directories((folder_ / file).parent_path());
+    std::ofstream(folder_ / file) << text;
+  }
+
+ private:
+  fs::path folder_;
 };
 
 socket_address ip(const char* text) {
@@ -68,14 +102,15 @@ socket_address ip(const char* text) {
 }
 
 provider_wish wish(std::string provider = "", std::string interfaces = "", bool one_host = false) {
-  return {std::move(provider),
-          std::move(interfaces),
-          one_host,
-          false,
-          {{"lo", true, {ip("127.0.0.1")}},
-           {"eth0", false, {ip("192.0.2.2")}},
-           {"ib0", false, {ip("198.51.100.2")}}},
-          false};
+  provider_wish made;
+  made.provider = std::move(provider);
+  made.interfaces = std::move(interfaces);
+  made.one_host = one_host;
+  made.there = {{"lo", true, {ip("127.0.0.1")}},
+                {"eth0", false, {ip("192.0.2.2")}},
+                {"ib0", false, {ip("198.51.100.2")}}};
+  made.shares_receives = false;
+  return made;
 }
 
 std::vector<provider_candidate> rank(std::deque<offered>& offers, const provider_wish& wish) {
@@ -144,6 +179,41 @@ TEST_CASE("verbs;ofi_rxm is taken where its connections share their receive buff
   CHECK(refused.reason.find("FI_OFI_RXM_USE_SRX=1") != std::string::npos);
   asked.shares_receives = true;
   CHECK(rank(offers, asked).front().fits);
+}
+
+TEST_CASE("HEDDLE_IB_HCA and HEDDLE_IB_DISABLE hold for libfabric's verbs, and for no other") {
+  const std::string provider = "verbs;ofi_rxm";
+  std::deque<offered> offers;
+  offers.emplace_back(provider, "mlx5_0", "192.0.2.2");
+  offers.emplace_back(provider, "mlx5_1-xrc", "198.51.100.2").device("mlx5_1");
+  offers.emplace_back("efa", "mlx5_2");
+  offers.emplace_back("net", "eth0", "192.0.2.2");
+  // The second port of its card, as the kernel tells of mlx4_en's.
+  const imitated_sysfs sysfs;
+  sysfs.write("class/net/ib0/dev_port", "1\n");
+  auto asked = wish();
+  asked.shares_receives = true;
+  asked.sysfs = sysfs.folder();
+  const auto reasons = [&](const std::string& hca) {
+    asked.ib_hca = hca;
+    const auto ranked = rank(offers, asked);
+    CHECK(reason_of(ranked, "efa", "mlx5_2").starts_with("fits: "));
+    CHECK(reason_of(ranked, "net", "eth0").starts_with("fits: "));
+    return std::pair(reason_of(ranked, provider, "eth0"), reason_of(ranked, provider, "ib0"));
+  };
+  const std::string fits = "fits: fits, but comes after efa";
+  CHECK(reasons("").first == fits);
+  CHECK(reasons("mlx5").second == fits);
+  CHECK(reasons("=mlx5_1").first == "does not: HEDDLE_IB_HCA=\"=mlx5_1\" leaves it out");
+  CHECK(reasons("=mlx5_1").second == fits);
+  CHECK(reasons("^mlx5_1").first == fits);
+  CHECK(reasons("^mlx5_1").second == "does not: HEDDLE_IB_HCA=\"^mlx5_1\" leaves it out");
+  CHECK(reasons("mlx5_0:1,mlx5_1:2").first == fits);
+  CHECK(reasons("mlx5_0:1,mlx5_1:2").second == fits);
+  CHECK(reasons("mlx5:1").second == "does not: HEDDLE_IB_HCA=\"mlx5:1\" leaves it out");
+  asked.ib_disable = true;
+  CHECK(reasons("").first == "does not: HEDDLE_IB_DISABLE=1 leaves it out");
+  CHECK(reasons("").second == "does not: HEDDLE_IB_DISABLE=1 leaves it out");
 }
 
 TEST_CASE("the provider that is asked for is the only one that fits") {

@@ -20,6 +20,8 @@ struct libfabric_options {
   /// Providers that drive a network card: what goes over IP is left out, which heddle's own TCP
   /// does better.
   bool cards_only = false;
+  bool ib_disable = false;  ///< HEDDLE_IB_DISABLE: no provider that goes over verbs
+  std::string ib_hca;       ///< HEDDLE_IB_HCA, for those that do
   /// How long a peer may take nothing before it counts as lost (HEDDLE_TIMEOUT).
   std::chrono::duration<double> timeout = std::chrono::minutes(5);
   /// Rely on this alone, where the provider promises more: for tests.

@@ -43,6 +43,8 @@ std::unique_ptr<transport> make_libfabric_transport(const libfabric_options& opt
                                       .interfaces = options.interfaces,
                                       .one_host = options.one_host,
                                       .cards_only = options.cards_only,
+                                      .ib_disable = options.ib_disable,
+                                      .ib_hca = options.ib_hca,
                                       .there = list_interfaces()};
   auto candidates = libfabric::rank_providers(offers.all(), wish);
   for (auto& one : candidates) {

@@ -10,8 +10,11 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <heddle/error.hpp>
 #include <string_view>
+
+#include "host/transport/verbs/port_choice.hpp"
 
 namespace heddle::libfabric {
 namespace {
@@ -33,7 +36,15 @@ bool goes_over_ip(std::string_view provider) {
   return std::find(over_ip.begin(), over_ip.end(), provider) != over_ip.end();
 }
 
+bool goes_over_verbs(std::string_view provider) { return is_named(provider, "verbs"); }
+
 std::string_view view(const char* text) { return text ? text : ""; }
+
+/// "mlx5_0", also where the domain is more than that ("mlx5_0-xrc").
+std::string_view device_of(const fi_info& info) {
+  const auto* told = info.nic ? info.nic->device_attr : nullptr;
+  return told && told->name ? told->name : view(info.domain_attr->name);
+}
 
 std::optional<socket_address> address_of(const fi_info& info) {
   if (info.addr_format != FI_SOCKADDR_IN && info.addr_format != FI_SOCKADDR_IN6) return {};
@@ -84,6 +95,8 @@ class judge {
       return "stays on one host: taken if HEDDLE_FABRIC_PROVIDER names it";
     if (provider == this_host_only && !wish_.one_host)
       return "stays on one host, and the PEs are on several";
+    if (goes_over_verbs(provider))
+      if (auto left_out = hca_objection(info); !left_out.empty()) return left_out;
     if ((info.caps & FI_MSG) == 0) return "has no messages (FI_MSG)";
     if ((info.caps & FI_RMA) == 0) return "neither writes nor reads remote memory (FI_RMA)";
     if (!promised_order(info)) return "its messages may overtake each other (FI_ORDER_SAS)";
@@ -98,6 +111,21 @@ class judge {
   }
 
  private:
+  [[nodiscard]] std::string hca_objection(const fi_info& info) const {
+    if (wish_.ib_disable) return "HEDDLE_IB_DISABLE=1 leaves it out";
+    verbs::rdma_port port;
+    port.device = device_of(info);
+    // The device's port is that of its interface, which the kernel counts from 0.
+    if (const auto* one = interface_of(info, wish_.there)) {
+      int number = 0;
+      std::ifstream(wish_.sysfs + "/class/net/" + one->name + "/dev_port") >> number;
+      port.port = number + 1;
+    }
+    return verbs::admits(wish_.ib_hca, port)
+               ? std::string()
+               : fmt::format("HEDDLE_IB_HCA=\"{}\" leaves it out", wish_.ib_hca);
+  }
+
   [[nodiscard]] std::string interface_objection(const fi_info& info) const {
     if (wanted_interface_.empty()) return why_no_interface_;
     if (is_link_local(info)) return "its address holds on one link only";

@@ -25,8 +25,14 @@ struct provider_wish {
   bool one_host = false;
   /// What goes over IP does not do.
   bool cards_only = false;
+  /// HEDDLE_IB_DISABLE, and HEDDLE_IB_HCA (verbs::admits), for the providers that drive what verbs
+  /// do.
+  bool ib_disable = false;
+  std::string ib_hca;
   /// Of this machine.
   std::vector<network_interface> there;
+  /// Where the kernel tells of its devices.
+  std::string sysfs = "/sys";
   /// Connections of ofi_rxm over verbs share their receive buffers (FI_OFI_RXM_USE_SRX).
   bool shares_receives = asks_to_share_receives();
 
