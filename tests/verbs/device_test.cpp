@@ -3,14 +3,21 @@
 
 // What goes wrong with RDMA devices, and what is said of it. Needs the machine of tests/rdma_vm.
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <rdma/ib_user_verbs.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <heddle/error.hpp>
 #include <map>
+#include <set>
 
 #include "host/transport/verbs/verbs_transport.hpp"
 #include "support/deadline.hpp"
+#include "support/unique_fd.hpp"
 
 using namespace heddle;
 
@@ -26,6 +33,38 @@ class failures final : public transport::listener {
   std::map<int, std::string> told;
 };
 
+/// This process's descriptors of completions and events of RDMA devices.
+std::set<int> event_descriptors() {
+  namespace fs = std::filesystem;
+  std::set<int> found;
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    if (fs::read_symlink(entry, gone).string().find("[infinibandevent]") != std::string::npos)
+      found.insert(std::stoi(entry.path().filename()));
+  }
+  return found;
+}
+
+/// Says in the kernel's place what befalls a device, to whoever has opened it as `descriptor`:
+/// soft devices do not fail.
+class imitated_events {
+ public:
+  explicit imitated_events(int descriptor) {
+    int ends[2];
+    REQUIRE(::pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0);
+    REQUIRE(::dup2(ends[0], descriptor) == descriptor);
+    ::close(ends[0]);
+    says_ = unique_fd(ends[1]);
+  }
+  void send(ibv_event_type event) const {
+    const ib_uverbs_async_event_desc told{0, static_cast<std::uint32_t>(event), 0};
+    REQUIRE(::write(says_.get(), &told, sizeof told) == sizeof told);
+  }
+
+ private:
+  unique_fd says_;
+};
+
 /// Two PEs, on rxe0 and on rxe1, driven by one thread.
 class pair_of_pes {
  public:
@@ -35,7 +74,11 @@ class pair_of_pes {
       options.hca = pe == 0 ? "=rxe0" : "=rxe1";
       options.timeout = 14;
       options.retry_count = 6;  // rdma_rxe takes 7 for retries without end
+      const auto before = event_descriptors();
       networks[pe] = make_verbs_transport(options);
+      // The device's own comes first: those of completions are made of it.
+      for (const int each : event_descriptors())
+        if (!before.contains(each) && events_of[pe] < 0) events_of[pe] = each;
     }
     const std::vector<transport::bytes> addresses{networks[0]->address(), networks[1]->address()};
     for (int pe = 0; pe < 2; ++pe) {
@@ -63,6 +106,7 @@ class pair_of_pes {
   std::array<std::unique_ptr<transport>, 2> networks;
   std::array<transport::bytes, 2> keys;
   std::array<failures, 2> heard;
+  std::array<int, 2> events_of{-1, -1};  ///< the descriptor of the device's events
 };
 
 }  // namespace
@@ -88,6 +132,18 @@ TEST_CASE("a port that stays down is told of, with its name") {
   pes.until([&] { return pes.heard[0].told.contains(-1); });
   CHECK(pes.heard[0].told[-1].starts_with("rxe0:1 has been down for"));
   REQUIRE(std::system("ip link set va up") == 0);
+}
+
+TEST_CASE("a device that fails is told of, with its name, on both sides") {
+  pair_of_pes pes;
+  pes.networks[0]->add_remote(1, 0, 0, 4096, pes.keys[1]);
+  pes.write();
+  pes.until([&] { return pes.heard[0].completed == 1; });
+  const imitated_events events(pes.events_of[0]);
+  events.send(IBV_EVENT_DEVICE_FATAL);
+  pes.until([&] { return pes.heard[0].told.contains(-1) && pes.heard[1].told.contains(0); });
+  CHECK(pes.heard[0].told[-1].starts_with("the RDMA device of rxe0:1 failed (local catastrophic"));
+  CHECK(pes.heard[1].told[0].find("rxe0:1, 10.77.0.1") != std::string::npos);
 }
 
 TEST_CASE("where no port can be used, each says why") {

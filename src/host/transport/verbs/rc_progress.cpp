@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "host/transport/verbs/device_event.hpp"
 #include "host/transport/verbs/failure_text.hpp"
 #include "host/transport/verbs/rc_transport.hpp"
 #include "support/log.hpp"
@@ -143,34 +144,28 @@ void rc_transport::take_event(rail& from, const ibv_async_event& event, clock::t
   const auto at = static_cast<std::size_t>(
       std::find_if(rails_.begin(), rails_.end(), [&](auto& one) { return one.get() == &from; }) -
       rails_.begin());
-  switch (event.event_type) {
-    case IBV_EVENT_PORT_ERR:
-      if (event.element.port_num == from.port().port && port_down_since_[at] > now) {
+  switch (effect_of(event.event_type, event.element.port_num, from.port().port)) {
+    case event_effect::port_down:
+      if (port_down_since_[at] > now) {
         port_down_since_[at] = now;
         log::warn(log::subsystem::transport,
                   "{} is down; peers are lost if it stays so for {:.1f} s", name,
                   patience(options_).count());
       }
       break;
-    case IBV_EVENT_PORT_ACTIVE:
-      if (event.element.port_num == from.port().port)
-        port_down_since_[at] = clock::time_point::max();
+    case event_effect::port_up:
+      port_down_since_[at] = clock::time_point::max();
       break;
-    case IBV_EVENT_DEVICE_FATAL:
-    case IBV_EVENT_CQ_ERR:
-    case IBV_EVENT_SRQ_ERR:
-      lose_all(fmt::format("the RDMA device of {} failed ({}); see the system's log (dmesg)", name,
-                           text));
+    case event_effect::device_lost:
+      lose_all(device_failure(name, text));
       break;
-    case IBV_EVENT_QP_FATAL:
-    case IBV_EVENT_QP_REQ_ERR:
-    case IBV_EVENT_QP_ACCESS_ERR:
+    case event_effect::connection_lost:
       for (const auto& one : connections_)
         if (one && one->queue() == event.element.qp->qp_num && &one->local() == &from)
           lose(one->pe(),
                fmt::format("{} ended the connection to {}: {}", name, describe(one->pe()), text));
       break;
-    default:
+    case event_effect::none:
       break;
   }
 }
