@@ -99,7 +99,7 @@ ordered_json rdma_ports() {
   const auto wanted = settings();
   auto result = ordered_json::array();
   std::string why_none;
-  const auto ports = verbs::list_ports(wanted.ib_gid_index, verbs::place_of_thread(), why_none);
+  const auto ports = verbs::list_ports(wanted.ib_gid_index, heddle::place_of_thread(), why_none);
   if (ports.empty()) result.push_back({{"none", why_none}});
   const auto choice = verbs::choose_ports(ports, {wanted.ib_hca});
   for (std::size_t i = 0; i < ports.size(); ++i) {
@@ -113,7 +113,7 @@ ordered_json rdma_ports() {
                       {"link", verbs::text_of(port.link)},
                       {"gigabits_per_second", port.gigabits},
                       {"mtu", port.mtu},
-                      {"distance", verbs::text_of(port.distance)},
+                      {"distance", heddle::text_of(port.distance)},
                       {"use", choice.reasons[i]},
                       {"gid", fmt::format("{}: {}", port.chosen_gid, port.why_gid)},
                       {"gids", std::move(gids)}});

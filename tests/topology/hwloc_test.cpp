@@ -6,6 +6,7 @@
 #include <fstream>
 #include <heddle/error.hpp>
 
+#include "host/transport/nic_choice.hpp"
 #include "topology/analysis.hpp"
 #include "topology/read_machine.hpp"
 
@@ -63,6 +64,29 @@ TEST_CASE("a machine of eight GPUs and NICs, four switches and two packages is r
   CHECK(between(dgx, end_of_gpu(0), end_of_nic(4)) == "SYS");
   const auto found = analyse(dgx);
   for (int i = 0; i < 8; ++i) CHECK(found.rails[static_cast<std::size_t>(i)].nic == i);
+}
+
+TEST_CASE("the PEs of a machine, one for each GPU, take the NICs that its topology calls theirs") {
+  const auto dgx = read_file("dgx.xml");
+  // As the kernel names devices: "/sys/devices/pci0000:17/0000:17:01.0/0000:18:00.0".
+  const auto place_of = [&](const pci_place& place) {
+    std::string path = "/" + place.address;
+    for (int at = place.bridge; at >= 0; at = dgx.bridges[static_cast<std::size_t>(at)].parent) {
+      const auto& bridge = dgx.bridges[static_cast<std::size_t>(at)];
+      path.insert(0, (bridge.parent < 0 ? "/pci" : "/") + bridge.address);
+    }
+    return heddle::device_place{"/sys/devices" + path, place.where.numa_node};
+  };
+  const auto rails = analyse(dgx).rails;
+  for (std::size_t gpu = 0; gpu < dgx.gpus.size(); ++gpu) {
+    std::vector<heddle::nic_offer> offers;
+    for (const auto& nic : dgx.nics)
+      offers.push_back(
+          {nic.name(), 1, nic.gigabits(),
+           heddle::distance_between(place_of(nic.place), place_of(dgx.gpus[gpu].place))});
+    const auto choice = heddle::choose_nics(offers, static_cast<int>(gpu), offers.size());
+    CHECK(choice.chosen.front() == static_cast<std::size_t>(rails[gpu].nic));
+  }
 }
 
 TEST_CASE(

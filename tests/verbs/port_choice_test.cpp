@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+using heddle::nic_distance;
 using namespace heddle::verbs;
 
 namespace {
@@ -89,19 +90,4 @@ TEST_CASE("a port that cannot be used says why") {
   CHECK(choice.reasons[2] == "no address");
   CHECK(choice.reasons[3] == "HEDDLE_IB_HCA=\"mlx5_0\" leaves it out");
   CHECK(choose_ports({}, {}).chosen.empty());
-}
-
-TEST_CASE("distance is told by the way through PCIe, else by NUMA nodes") {
-  const std::string root = "/sys/devices/pci0000:3a/";
-  const auto gpu = root + "0000:3a:00.0/0000:3b:00.0/0000:3c:04.0/0000:3d:00.0";
-  const auto near = root + "0000:3a:00.0/0000:3b:00.0/0000:3c:08.0/0000:3e:00.0";
-  const auto beside = root + "0000:3a:01.0/0000:40:00.0";
-  const std::string far = "/sys/devices/pci0000:80/0000:80:00.0/0000:81:00.0";
-  CHECK(distance_between(near, 0, gpu, 0) == nic_distance::same_switch);
-  CHECK(distance_between(beside, 0, gpu, 0) == nic_distance::same_root);
-  CHECK(distance_between(far, 0, gpu, 0) == nic_distance::same_numa_node);
-  CHECK(distance_between(far, 1, gpu, 0) == nic_distance::other_numa_node);
-  CHECK(distance_between(near, 1, "", 1) == nic_distance::same_numa_node);
-  CHECK(distance_between(near, -1, "", 1) == nic_distance::unknown);
-  CHECK(distance_between("/sys/devices/virtual/net/va", -1, gpu, 0) == nic_distance::unknown);
 }

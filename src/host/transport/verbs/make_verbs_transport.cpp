@@ -12,9 +12,7 @@ namespace heddle {
 
 std::unique_ptr<transport> make_verbs_transport(const verbs_options& options) {
   std::string why_none;
-  const auto near =
-      options.near.empty() ? verbs::place_of_thread() : verbs::place_of_pci_device(options.near);
-  const auto ports = verbs::list_ports(options.gid_index, near, why_none);
+  const auto ports = verbs::list_ports(options.gid_index, place_of_pe(options.near), why_none);
   if (ports.empty())
     throw_error(HEDDLE_ERROR_NOT_SUPPORTED, "asked for the verbs transport: {}", why_none);
   const auto choice = verbs::choose_ports(

@@ -17,10 +17,7 @@ std::unique_ptr<heddle::transport> heddle::make_verbs_transport(const verbs_opti
 
 namespace heddle::verbs {
 
-place place_of_thread() { return {}; }
-place place_of_pci_device(const std::string&) { return {}; }
-
-std::vector<rdma_port> list_ports(int, const place&, std::string& why_none) {
+std::vector<rdma_port> list_ports(int, const device_place&, std::string& why_none) {
   why_none = not_built;
   return {};
 }

@@ -5,8 +5,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <tuple>
+#include <utility>
+
+#include "host/transport/nic_choice.hpp"
 
 namespace heddle::verbs {
 namespace {
@@ -52,65 +53,23 @@ bool admits(std::string_view filter, const rdma_port& port) {
 port_choice choose_ports(std::span<const rdma_port> ports, const port_request& request) {
   port_choice result;
   result.reasons.resize(ports.size());
-  double fastest = 0;
+  std::vector<std::size_t> usable;
+  std::vector<nic_offer> offers;
   for (std::size_t i = 0; i < ports.size(); ++i) {
-    result.reasons[i] = obstacle(ports[i], request);
+    const auto& port = ports[i];
+    result.reasons[i] = obstacle(port, request);
     if (!result.reasons[i].empty()) continue;
-    result.chosen.push_back(i);
-    fastest = std::max(fastest, ports[i].gigabits);
+    usable.push_back(i);
+    offers.push_back({port.device, port.port, port.gigabits, port.distance});
   }
-  const auto leave_out = [&](auto is_out, const std::string& reason) {
-    std::erase_if(result.chosen, [&](std::size_t i) {
-      if (!is_out(ports[i])) return false;
-      result.reasons[i] = reason;
-      return true;
-    });
-  };
-  leave_out([&](const auto& port) { return 2 * port.gigabits < fastest; },
-            fmt::format("slow: another has {:g} Gb/s", fastest));
-  auto nearest = nic_distance::unknown;
-  for (const auto i : result.chosen) nearest = std::min(nearest, ports[i].distance);
-  leave_out([&](const auto& port) { return port.distance > nearest; },
-            fmt::format("farther: another is {}", text_of(nearest)));
-  std::sort(result.chosen.begin(), result.chosen.end(), [&](std::size_t a, std::size_t b) {
-    const auto key = [&](std::size_t i) {
-      const auto& port = ports[i];
-      return std::tuple(-port.gigabits, port.device.size(), std::string_view(port.device),
-                        port.port);
-    };
-    return key(a) < key(b);
-  });
-  if (result.chosen.empty()) return result;
-  std::rotate(result.chosen.begin(),
-              result.chosen.begin() + request.local_rank % static_cast<int>(result.chosen.size()),
-              result.chosen.end());
-  while (result.chosen.size() > static_cast<std::size_t>(request.most)) {
-    result.reasons[result.chosen.back()] =
-        fmt::format("one PE uses {} ports at most", request.most);
-    result.chosen.pop_back();
-  }
-  for (std::size_t rank = 0; rank < result.chosen.size(); ++rank) {
-    const auto& port = ports[result.chosen[rank]];
-    result.reasons[result.chosen[rank]] =
-        fmt::format("chosen, number {} of {}: {}, {:g} Gb/s", rank + 1, result.chosen.size(),
-                    text_of(port.distance), port.gigabits);
+  auto choice = choose_nics(offers, request.local_rank, static_cast<std::size_t>(request.most));
+  for (std::size_t i = 0; i < usable.size(); ++i)
+    result.reasons[usable[i]] = std::move(choice.reasons[i]);
+  for (const auto i : choice.chosen) {
+    result.chosen.push_back(usable[i]);
+    result.reasons[usable[i]].insert(0, "chosen, ");
   }
   return result;
-}
-
-nic_distance distance_between(std::string_view nic_path, int nic_node, std::string_view place_path,
-                              int place_node) {
-  // /sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0: a root, bridges, the device.
-  constexpr std::string_view begin = "/sys/devices/pci";
-  if (nic_path.starts_with(begin) && place_path.starts_with(begin)) {
-    nic_path.remove_prefix(begin.size());
-    place_path.remove_prefix(begin.size());
-    if (take_until(nic_path, '/') == take_until(place_path, '/'))
-      return take_until(nic_path, '/') == take_until(place_path, '/') ? nic_distance::same_switch
-                                                                      : nic_distance::same_root;
-  }
-  if (nic_node < 0 || place_node < 0) return nic_distance::unknown;
-  return nic_node == place_node ? nic_distance::same_numa_node : nic_distance::other_numa_node;
 }
 
 }  // namespace heddle::verbs

@@ -28,14 +28,8 @@ struct port_choice {
   std::vector<std::string> reasons;  ///< one for each port
 };
 
-/// Which ports a PE uses, and why: of those that are active, have an address and are admitted, the
-/// fast ones (half of the fastest's speed and more), and of these the nearest. PEs of one host
-/// begin at different ones.
+/// Which ports a PE uses, and why: of those that are active, have an address and are admitted, as
+/// choose_nics does.
 port_choice choose_ports(std::span<const rdma_port> ports, const port_request& request);
-
-/// How far a NIC is from a place (a GPU, or no more than a NUMA node): by their paths below
-/// /sys/devices ("" if there is none) and their NUMA nodes (-1 if unknown).
-nic_distance distance_between(std::string_view nic_path, int nic_node, std::string_view place_path,
-                              int place_node);
 
 }  // namespace heddle::verbs

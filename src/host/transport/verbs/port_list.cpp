@@ -6,35 +6,18 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <system_error>
 
 #include "host/transport/verbs/gid_choice.hpp"
 #include "host/transport/verbs/library.hpp"
-#include "host/transport/verbs/port_choice.hpp"
 
 namespace heddle::verbs {
 namespace {
-
-namespace fs = std::filesystem;
-
-place place_of_folder(const fs::path& folder) {
-  std::error_code ignored;
-  place result;
-  const auto real = fs::canonical(folder, ignored);
-  if (ignored) return result;
-  result.path = real.string();
-  std::ifstream(real / "numa_node") >> result.numa_node;
-  return result;
-}
 
 const char* text_of(ibv_port_state state) {
   constexpr const char* names[] = {"NOP", "DOWN", "INIT", "ARMED", "ACTIVE", "ACTIVE_DEFER"};
@@ -104,18 +87,6 @@ rdma_port read_port(ibv_context* context, const ibv_device_attr& device, int num
 
 }  // namespace
 
-place place_of_thread() {
-  unsigned processor = 0;
-  unsigned node = 0;
-  place result;
-  if (::getcpu(&processor, &node) == 0) result.numa_node = static_cast<int>(node);
-  return result;
-}
-
-place place_of_pci_device(const std::string& address) {
-  return place_of_folder(fs::path("/sys/bus/pci/devices") / address);
-}
-
 std::vector<interface_address> list_interface_addresses() {
   std::vector<interface_address> result;
   ifaddrs* list = nullptr;
@@ -149,7 +120,7 @@ std::vector<interface_address> list_interface_addresses() {
   return result;
 }
 
-std::vector<rdma_port> list_ports(int wanted_gid, const place& near, std::string& why_none) {
+std::vector<rdma_port> list_ports(int wanted_gid, const device_place& near, std::string& why_none) {
   std::vector<rdma_port> result;
   const auto* library = find_library(why_none);
   if (!library) return result;
@@ -170,11 +141,11 @@ std::vector<rdma_port> list_ports(int wanted_gid, const place& near, std::string
       result.push_back(std::move(port));
       continue;
     }
-    const auto here = place_of_folder(fs::path(devices[i]->ibdev_path) / "device");
+    const auto here = place_of_device(fmt::format("class/infiniband/{}/device", name));
     for (int number = 1; number <= attributes.phys_port_cnt; ++number) {
       auto port = read_port(context.get(), attributes, number);
       port.device = name;
-      port.distance = distance_between(here.path, here.numa_node, near.path, near.numa_node);
+      port.distance = distance_between(here, near);
       auto choice = choose_gid(port.gids, port.link, wanted_gid, addresses);
       port.chosen_gid = choice.index;
       port.why_gid = std::move(choice.why);

@@ -9,20 +9,10 @@
 
 namespace heddle::verbs {
 
-/// What NICs are near to: a GPU, or this process's NUMA node.
-struct place {
-  std::string path;    ///< below /sys/devices; empty: no device
-  int numa_node = -1;  ///< -1: unknown
-};
-/// Of the processor that this thread runs on.
-place place_of_thread();
-/// Of a PCI device by its address, "0000:3b:00.0".
-place place_of_pci_device(const std::string& address);
-
 /// Every port of every NIC of this machine, in the library's order, with the address that it would
 /// be used by (choose_gid). A device that cannot be opened is one port with that problem. Nothing
 /// if libibverbs or its headers are not there: `why_none` says so.
-std::vector<rdma_port> list_ports(int wanted_gid, const place& near, std::string& why_none);
+std::vector<rdma_port> list_ports(int wanted_gid, const device_place& near, std::string& why_none);
 
 /// The addresses of this machine's interfaces that are up.
 std::vector<interface_address> list_interface_addresses();

@@ -37,19 +37,4 @@ const char* text_of(link_layer link) {
   }
 }
 
-const char* text_of(nic_distance distance) {
-  switch (distance) {
-    case nic_distance::same_switch:
-      return "behind one PCIe switch";
-    case nic_distance::same_root:
-      return "on one PCIe root";
-    case nic_distance::same_numa_node:
-      return "on one NUMA node";
-    case nic_distance::other_numa_node:
-      return "on another NUMA node";
-    default:
-      return "at an unknown distance";
-  }
-}
-
 }  // namespace heddle::verbs

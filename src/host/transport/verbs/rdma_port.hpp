@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "host/transport/nic_place.hpp"
+
 namespace heddle::verbs {
 
 /// An RDMA address of 16 bytes, in network order: an IPv6 address, or an IPv4 address in the form
@@ -31,15 +33,6 @@ struct interface_address {
   int prefix_bits = 128;  ///< of the 128
 };
 
-/// How far a NIC is from what uses it, nearest first.
-enum class nic_distance : std::uint8_t {
-  same_switch,
-  same_root,
-  same_numa_node,
-  other_numa_node,
-  unknown
-};
-
 /// A port of a NIC of this machine, as far as anybody needs to know who does not open it.
 struct rdma_port {
   std::string device;  ///< "mlx5_0"
@@ -62,7 +55,5 @@ struct rdma_port {
 std::string text_of(const gid& value);
 const char* text_of(gid_kind kind);
 const char* text_of(link_layer link);
-/// "behind one PCIe switch", ...
-const char* text_of(nic_distance distance);
 
 }  // namespace heddle::verbs
