@@ -7,8 +7,12 @@
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
+#include <cstddef>
 #include <memory>
+#include <numeric>
+#include <span>
 
 #include "support/throw_error.hpp"
 
@@ -28,6 +32,18 @@ std::vector<std::string_view> split(std::string_view list) {
 bool is_link_local(const sockaddr* address) {
   if (address->sa_family != AF_INET6) return false;
   return IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
+}
+
+int prefix_bits_of(const sockaddr* mask) {
+  if (!mask) return -1;
+  const auto count = [](const auto& address) {
+    const auto bytes = std::as_bytes(std::span(&address, 1));
+    return std::accumulate(bytes.begin(), bytes.end(), 0, [](int bits, std::byte each) {
+      return bits + std::popcount(std::to_integer<unsigned>(each));
+    });
+  };
+  return mask->sa_family == AF_INET ? count(reinterpret_cast<const sockaddr_in*>(mask)->sin_addr)
+                                    : count(reinterpret_cast<const sockaddr_in6*>(mask)->sin6_addr);
 }
 
 const network_interface* choose_default(const std::vector<network_interface>& all) {
@@ -54,12 +70,13 @@ std::vector<network_interface> list_interfaces() {
     auto same = std::find_if(found.begin(), found.end(),
                              [&](auto& one) { return one.name == entry->ifa_name; });
     if (same == found.end()) {
-      found.push_back({entry->ifa_name, (entry->ifa_flags & IFF_LOOPBACK) != 0, {}});
+      found.push_back({entry->ifa_name, (entry->ifa_flags & IFF_LOOPBACK) != 0, {}, {}});
       same = std::prev(found.end());
     }
     same->addresses.emplace_back(entry->ifa_addr, family == AF_INET
                                                       ? socklen_t{sizeof(sockaddr_in)}
                                                       : socklen_t{sizeof(sockaddr_in6)});
+    same->prefix_bits.push_back(prefix_bits_of(entry->ifa_netmask));
   }
   return found;
 }

@@ -15,6 +15,7 @@ struct network_interface {
   std::string name;
   bool is_loopback = false;
   std::vector<socket_address> addresses;  ///< port 0; link-local ones left out
+  std::vector<int> prefix_bits = {};      ///< of each address: what its subnet has in common
 };
 
 /// In the kernel's order.

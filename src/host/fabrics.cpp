@@ -62,7 +62,8 @@ std::vector<fabric_description> find_fabrics(const environment& wanted, bool car
                                       .cards_only = cards_only,
                                       .ib_disable = wanted.ib_disable,
                                       .ib_hca = wanted.ib_hca,
-                                      .there = list_interfaces()};
+                                      .there = list_interfaces(),
+                                      .near = place_of_thread()};
   for (const auto& one : libfabric::rank_providers(offers.all(), wish))
     result.push_back({one.provider, one.interface, one.address,
                       one.fits ? promises_of(*one.info) : std::string(), one.reason});

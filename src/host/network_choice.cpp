@@ -56,6 +56,14 @@ bool all_on_one_host(const bootstrap& bootstrap) {
   return true;
 }
 
+/// Among the PEs of this host.
+int local_rank(const bootstrap& bootstrap) {
+  int before = 0;
+  for (int pe = 0; pe < bootstrap.rank(); ++pe)
+    before += bootstrap.host_of(pe) == bootstrap.host_of(bootstrap.rank()) ? 1 : 0;
+  return before;
+}
+
 /// What the job's PEs know of each other in one network.
 std::array<std::byte, 16> token_of(const bootstrap& bootstrap, const char* purpose) {
   std::array<std::byte, 16> token{};
@@ -68,8 +76,7 @@ verbs_options verbs_settings(const environment& settings, const bootstrap& boots
                              const pe_device& device) {
   verbs_options options;
   options.lanes = settings.contexts;
-  for (int pe = 0; pe < bootstrap.rank(); ++pe)
-    options.local_rank += bootstrap.host_of(pe) == bootstrap.host_of(bootstrap.rank()) ? 1 : 0;
+  options.local_rank = local_rank(bootstrap);
   options.near = device.pci_address();
   options.gpu = device.memory_for_cards();
   options.hca = settings.ib_hca;
@@ -86,6 +93,8 @@ verbs_options verbs_settings(const environment& settings, const bootstrap& boots
 libfabric_options libfabric_settings(const environment& settings, const bootstrap& bootstrap,
                                      const pe_device& device) {
   libfabric_options options;
+  options.local_rank = local_rank(bootstrap);
+  options.near = device.pci_address();
   options.gpu = device.memory_for_cards();
   options.provider = settings.fabric_provider;
   options.interfaces = settings.socket_ifname;

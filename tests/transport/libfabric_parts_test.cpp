@@ -6,20 +6,19 @@
 #include <arpa/inet.h>
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <filesystem>
-#include <fstream>
 #include <heddle/error.hpp>
+#include <memory>
 
 #include "host/transport/libfabric/libfabric_transport.hpp"
 #include "host/transport/libfabric/provider_choice.hpp"
 #include "host/transport/libfabric/remote_memory.hpp"
+#include "imitated_sysfs.hpp"
 
 using namespace heddle;
 using namespace heddle::libfabric;
-namespace fs = std::filesystem;
+using heddle::conformance::imitated_sysfs;
 
 namespace {
 
@@ -54,6 +53,16 @@ class offered {
     nic_.device_attr = &device_;
     info_.nic = &nic_;
   }
+  /// Its card is at 0000:BUS:00.0.
+  offered& card(std::uint8_t bus, std::size_t gigabits) {
+    bus_.bus_type = FI_BUS_PCI;
+    bus_.attr.pci.bus_id = bus;
+    link_.speed = gigabits * 1'000'000'000;
+    nic_.bus_attr = &bus_;
+    nic_.link_attr = &link_;
+    info_.nic = &nic_;
+    return *this;
+  }
   offered& order(std::uint64_t bits) {
     sent_.msg_order = received_.msg_order = bits;
     return *this;
@@ -70,28 +79,8 @@ class offered {
   sockaddr_in address_{};
   fid_nic nic_{};
   fi_device_attr device_{};
-};
-
-/// What the kernel would tell of devices, in a folder of this test's.
-class imitated_sysfs {
- public:
-  imitated_sysfs() {
-    std::string name = (fs::temp_directory_path() / "heddle_sysfs_XXXXXX").string();
-    REQUIRE(::mkdtemp(name.data()) != nullptr);
-    folder_ = name;
-  }
-  ~imitated_sysfs() { fs::remove_all(folder_); }
-  imitated_sysfs(const imitated_sysfs&) = delete;
-  imitated_sysfs& operator=(const imitated_sysfs&) = delete;
-
-  [[nodiscard]] std::string folder() const { return folder_.string(); }
-  void write(const std::string& file, const std::string& text) const {
-    fs::create_directories((folder_ / file).parent_path());
-    std::ofstream(folder_ / file) << text;
-  }
-
- private:
-  fs::path folder_;
+  fi_bus_attr bus_{};
+  fi_link_attr link_{};
 };
 
 socket_address ip(const char* text) {
@@ -214,6 +203,105 @@ TEST_CASE("HEDDLE_IB_HCA and HEDDLE_IB_DISABLE hold for libfabric's verbs, and f
   asked.ib_disable = true;
   CHECK(reasons("").first == "does not: HEDDLE_IB_DISABLE=1 leaves it out");
   CHECK(reasons("").second == "does not: HEDDLE_IB_DISABLE=1 leaves it out");
+}
+
+namespace {
+
+/// Four cards: two of them behind the switch of the GPU at 0000:3d:00.0, as on a DGX.
+std::unique_ptr<imitated_sysfs> machine_of_four_cards() {
+  auto sysfs = std::make_unique<imitated_sysfs>();
+  sysfs->add_pci_device("pci0000:3a/0000:3a:00.0/0000:3b:00.0/0000:3c:04.0/0000:3d:00.0", 0);
+  sysfs->add_pci_device("pci0000:3a/0000:3a:00.0/0000:3b:00.0/0000:3c:08.0/0000:3e:00.0", 0);
+  sysfs->add_pci_device("pci0000:3a/0000:3a:00.0/0000:3b:00.0/0000:3c:0c.0/0000:3f:00.0", 0);
+  sysfs->add_pci_device("pci0000:3a/0000:3a:01.0/0000:40:00.0", 0);
+  sysfs->add_pci_device("pci0000:80/0000:80:00.0/0000:81:00.0", 1);
+  return sysfs;
+}
+
+}  // namespace
+
+TEST_CASE("of several cards of a provider the nearest is taken, and PEs of a host spread") {
+  const auto sysfs = machine_of_four_cards();
+  std::deque<offered> offers;
+  offers.emplace_back("efa", "rdmap129s0").card(0x81, 100);
+  offers.emplace_back("efa", "rdmap64s0").card(0x40, 100);
+  offers.emplace_back("efa", "rdmap62s0").card(0x3e, 100);
+  offers.emplace_back("efa", "rdmap63s0").card(0x3f, 100);
+  offers.emplace_back("net", "eth0", "192.0.2.2");
+  auto asked = wish();
+  asked.sysfs = sysfs->folder();
+  const auto taken = [&] { return rank(offers, asked).front().interface; };
+
+  asked.near = place_of_pci_device("0000:3d:00.0", asked.sysfs);
+  const auto ranked = rank(offers, asked);
+  REQUIRE(ranked.size() == 5);
+  CHECK(ranked[0].interface == "rdmap62s0");
+  CHECK(ranked[0].reason ==
+        "chosen: the first in heddle's order of preference, NIC number 1 of 2: behind one PCIe "
+        "switch, 100 Gb/s");
+  CHECK(ranked[1].interface == "rdmap63s0");
+  CHECK(ranked[1].reason == "fits, NIC number 2 of 2: behind one PCIe switch, 100 Gb/s");
+  CHECK(reason_of(ranked, "efa", "rdmap129s0") ==
+        "fits: fits, but farther: another is behind one PCIe switch");
+  CHECK(reason_of(ranked, "net", "eth0") == "fits: fits, but comes after efa");
+  asked.local_rank = 1;
+  CHECK(taken() == "rdmap63s0");
+  asked.local_rank = 2;
+  CHECK(taken() == "rdmap62s0");
+
+  // Of a PE without a GPU the NUMA node counts.
+  asked.near = {"", 1};
+  CHECK(taken() == "rdmap129s0");
+  asked.near = {"", 0};
+  asked.local_rank = 1;
+  CHECK(taken() == "rdmap63s0");
+  asked.local_rank = 2;
+  CHECK(taken() == "rdmap64s0");
+
+  // A slow one is left alone, however near.
+  offers[2].card(0x3e, 10);
+  asked.near = place_of_pci_device("0000:3d:00.0", asked.sysfs);
+  CHECK(taken() == "rdmap63s0");
+  CHECK(reason_of(rank(offers, asked), "efa", "rdmap62s0") ==
+        "fits: fits, but slow: another has 100 Gb/s");
+}
+
+TEST_CASE("a nearer card of another subnet is not taken: peers may not reach it") {
+  const auto sysfs = machine_of_four_cards();
+  std::deque<offered> offers;
+  offers.emplace_back("verbs;ofi_rxm", "mlx5_0", "192.0.2.2").card(0x81, 100);
+  offers.emplace_back("verbs;ofi_rxm", "mlx5_1", "198.51.100.2").card(0x3e, 100);
+  offers.emplace_back("verbs;ofi_rxm", "mlx5_2", "192.0.2.130").card(0x40, 100);
+  auto asked = wish();
+  asked.sysfs = sysfs->folder();
+  asked.shares_receives = true;
+  asked.near = place_of_pci_device("0000:3d:00.0", asked.sysfs);
+  asked.there.push_back({"eth1", false, {ip("192.0.2.130")}});
+  const auto taken = [&] { return rank(offers, asked).front().interface; };
+  // Subnets are not known.
+  CHECK(taken() == "eth0");
+  for (auto& each : asked.there) each.prefix_bits = {24};
+  CHECK(taken() == "eth1");
+  CHECK(reason_of(rank(offers, asked), "verbs;ofi_rxm", "ib0") ==
+        "fits: fits, but comes after verbs;ofi_rxm");
+  for (auto& each : asked.there) each.prefix_bits = {25};
+  CHECK(taken() == "eth0");
+  for (auto& each : asked.there) each.prefix_bits = {4};
+  CHECK(taken() == "ib0");
+}
+
+TEST_CASE("one card is taken whatever its place, and PEs spread over cards of unknown places too") {
+  std::deque<offered> offers;
+  offers.emplace_back("efa", "rdmap0");
+  auto asked = wish();
+  asked.near = {"", 0};
+  asked.local_rank = 3;
+  CHECK(rank(offers, asked).front().reason == "chosen: the first in heddle's order of preference");
+  offers.emplace_back("efa", "rdmap1");
+  CHECK(rank(offers, asked).front().reason ==
+        "chosen: the first in heddle's order of preference, NIC number 1 of 2: at an unknown "
+        "distance");
+  CHECK(rank(offers, asked).front().interface == "rdmap1");
 }
 
 TEST_CASE("the provider that is asked for is the only one that fits") {

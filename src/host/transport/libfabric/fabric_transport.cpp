@@ -10,6 +10,7 @@
 #include <array>
 #include <string_view>
 
+#include "host/transport/libfabric/offered_nic.hpp"
 #include "host/transport/libfabric/provider_choice.hpp"
 #include "support/throw_error.hpp"
 
@@ -20,21 +21,12 @@ constexpr std::size_t message_bytes = 4096;
 constexpr std::size_t most_messages = 256;  ///< each way: 1 MiB of buffers
 constexpr std::size_t most_transfers = 1024;
 
-std::string card_of(const fi_info& info, const std::string& interface) {
-  const auto* bus = info.nic ? info.nic->bus_attr : nullptr;
-  if (!bus || bus->bus_type != FI_BUS_PCI)
-    return fmt::format("/sys/class/net/{}/device", interface);
-  const auto& at = bus->attr.pci;
-  return fmt::format("/sys/bus/pci/devices/{:04x}:{:02x}:{:02x}.{:x}", at.domain_id, at.bus_id,
-                     at.device_id, at.function_id);
-}
-
 transport::traits traits_of(const endpoint& endpoint, const std::string& interface,
                             transport::message_order order) {
   const auto& info = endpoint.info();
   transport::traits traits;
   traits.name = fmt::format("libfabric {} ({})", info.fabric_attr->prov_name, interface);
-  traits.card = card_of(info, interface);
+  traits.card = "/sys/" + card_folder(info, interface);
   traits.order = order;
   traits.completion_is_delivery = order == transport::message_order::after_completions;
   traits.needs_registered_local = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;

@@ -15,6 +15,8 @@ namespace heddle {
 struct libfabric_options {
   std::string provider;             ///< HEDDLE_FABRIC_PROVIDER; empty: the best that fits
   std::string interfaces;           ///< HEDDLE_SOCKET_IFNAME
+  std::string near;                 ///< PCI address of this PE's GPU; empty: its processor
+  int local_rank = 0;               ///< among the PEs of this host
   const gpu_memory* gpu = nullptr;  ///< of region 0; null: the host's. Outlives the transport
   bool one_host = false;            ///< all PEs are on this host: loopback will do
   /// Providers that drive a network card: what goes over IP is left out, which heddle's own TCP

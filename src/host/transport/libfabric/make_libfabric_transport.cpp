@@ -45,7 +45,9 @@ std::unique_ptr<transport> make_libfabric_transport(const libfabric_options& opt
                                       .cards_only = options.cards_only,
                                       .ib_disable = options.ib_disable,
                                       .ib_hca = options.ib_hca,
-                                      .there = list_interfaces()};
+                                      .there = list_interfaces(),
+                                      .near = place_of_pe(options.near),
+                                      .local_rank = options.local_rank};
   auto candidates = libfabric::rank_providers(offers.all(), wish);
   for (auto& one : candidates) {
     if (!one.fits) break;

@@ -14,6 +14,8 @@
 #include <heddle/error.hpp>
 #include <string_view>
 
+#include "host/transport/libfabric/offered_nic.hpp"
+#include "host/transport/nic_choice.hpp"
 #include "host/transport/verbs/port_choice.hpp"
 
 namespace heddle::libfabric {
@@ -24,6 +26,7 @@ namespace {
 constexpr std::array<std::string_view, 9> preference = {
     "cxi", "efa", "verbs;ofi_rxm", "net", "tcp", "tcp;ofi_rxm", "sockets", "udp;ofi_rxd", "shm"};
 constexpr std::string_view this_host_only = "shm";
+constexpr const char* first_of_all = "chosen: the first in heddle's order of preference";
 
 std::size_t rank_of(std::string_view provider) {
   return static_cast<std::size_t>(std::find(preference.begin(), preference.end(), provider) -
@@ -37,37 +40,6 @@ bool goes_over_ip(std::string_view provider) {
 }
 
 bool goes_over_verbs(std::string_view provider) { return is_named(provider, "verbs"); }
-
-std::string_view view(const char* text) { return text ? text : ""; }
-
-/// "mlx5_0", also where the domain is more than that ("mlx5_0-xrc").
-std::string_view device_of(const fi_info& info) {
-  const auto* told = info.nic ? info.nic->device_attr : nullptr;
-  return told && told->name ? told->name : view(info.domain_attr->name);
-}
-
-std::optional<socket_address> address_of(const fi_info& info) {
-  if (info.addr_format != FI_SOCKADDR_IN && info.addr_format != FI_SOCKADDR_IN6) return {};
-  if (!info.src_addr || info.src_addrlen > sizeof(sockaddr_storage)) return {};
-  return socket_address(static_cast<const sockaddr*>(info.src_addr),
-                        static_cast<socklen_t>(info.src_addrlen));
-}
-
-std::string numbers_of(const socket_address& address) {
-  const std::string text = address.text();
-  return text.substr(0, text.rfind(':'));
-}
-
-const network_interface* interface_of(const fi_info& info,
-                                      const std::vector<network_interface>& all) {
-  const auto address = address_of(info);
-  for (const auto& one : all) {
-    if (one.name == view(info.domain_attr->name)) return &one;
-    for (const auto& each : one.addresses)
-      if (address && numbers_of(each) == numbers_of(*address)) return &one;
-  }
-  return nullptr;
-}
 
 bool is_link_local(const fi_info& info) {
   if (info.addr_format != FI_SOCKADDR_IN6 || !info.src_addr) return false;
@@ -163,6 +135,53 @@ bool same_place(const provider_candidate& a, const provider_candidate& b) {
          view(a.info->domain_attr->name) == view(b.info->domain_attr->name);
 }
 
+/// The NICs that may stand in for that of the first candidate: offers of the same provider and kind
+/// of address which its peers reach too, one of each device.
+std::vector<std::size_t> equals_of_first(const std::vector<provider_candidate>& all,
+                                         const provider_wish& wish) {
+  const auto& first = all.front();
+  std::vector<std::size_t> equals;
+  for (std::size_t i = 0; i < all.size() && all[i].fits; ++i) {
+    const bool is_known = std::any_of(equals.begin(), equals.end(), [&](std::size_t other) {
+      return device_of(*all[other].info) == device_of(*all[i].info);
+    });
+    if (!is_known && all[i].provider == first.provider &&
+        share_network(*all[i].info, *first.info, wish.there))
+      equals.push_back(i);
+  }
+  return equals;
+}
+
+/// Puts the NIC in front that this PE is to use. What goes over IP alone keeps the one interface
+/// that the judge lets pass.
+void take_nearest(std::vector<provider_candidate>& all, const provider_wish& wish) {
+  const auto& first = all.front();
+  if (goes_over_ip(first.provider) || first.provider == this_host_only) return;
+  const auto equals = equals_of_first(all, wish);
+  if (equals.size() < 2) return;
+  std::vector<nic_offer> offers;
+  for (const auto i : equals) {
+    const auto& info = *all[i].info;
+    const auto place = place_of_device(card_folder(info, all[i].interface, wish.sysfs), wish.sysfs);
+    offers.push_back(
+        {std::string(device_of(info)), 1, gigabits_of(info), distance_between(place, wish.near)});
+  }
+  const auto choice = choose_nics(offers, wish.local_rank, offers.size());
+  for (std::size_t i = 0; i < equals.size(); ++i)
+    all[equals[i]].reason = "fits, but " + choice.reasons[i];
+  std::vector<provider_candidate> sorted;
+  for (const auto i : choice.chosen) {
+    sorted.push_back(all[equals[i]]);
+    sorted.back().reason = "fits, NIC " + choice.reasons[i];
+  }
+  sorted.front().reason = fmt::format("{}, NIC {}", first_of_all, choice.reasons[choice.chosen[0]]);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (std::none_of(choice.chosen.begin(), choice.chosen.end(),
+                     [&](std::size_t taken) { return equals[taken] == i; }))
+      sorted.push_back(std::move(all[i]));
+  all = std::move(sorted);
+}
+
 }  // namespace
 
 bool provider_wish::asks_to_share_receives() {
@@ -226,11 +245,11 @@ std::vector<provider_candidate> rank_providers(std::span<const fi_info* const> o
   };
   std::stable_sort(result.begin(), result.end(),
                    [&](auto& a, auto& b) { return place(a) < place(b); });
+  if (result.empty() || !result.front().fits) return result;
   for (auto& one : result)
-    if (one.fits)
-      one.reason = &one == &result.front()
-                       ? "chosen: the first in heddle's order of preference"
-                       : fmt::format("fits, but comes after {}", result.front().provider);
+    if (one.fits) one.reason = fmt::format("fits, but comes after {}", result.front().provider);
+  result.front().reason = first_of_all;
+  take_nearest(result, wish);
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "bootstrap/network_interface.hpp"
+#include "host/transport/nic_place.hpp"
 #include "host/transport/transport.hpp"
 
 namespace heddle::libfabric {
@@ -31,6 +32,10 @@ struct provider_wish {
   std::string ib_hca;
   /// Of this machine.
   std::vector<network_interface> there;
+  /// What the NIC of a network card is to be near to.
+  device_place near = {};
+  /// Among the PEs of this host, which spread over NICs that are as near.
+  int local_rank = 0;
   /// Where the kernel tells of its devices.
   std::string sysfs = "/sys";
   /// Connections of ofi_rxm over verbs share their receive buffers (FI_OFI_RXM_USE_SRX).
@@ -52,7 +57,8 @@ struct provider_candidate {
 
 /// The candidates among `offered`, the best first: those that fit by preference (network cards
 /// before TCP before UDP), then those that do not. Of the offers of one provider on one interface
-/// and address the first that fits counts.
+/// and address the first that fits counts. Where the first has a network card, its PEs take the one
+/// that choose_nics does of those in the same network: peers reach it as they would the first.
 std::vector<provider_candidate> rank_providers(std::span<const fi_info* const> offered,
                                                const provider_wish& wish);
 
