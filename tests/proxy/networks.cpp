@@ -77,13 +77,13 @@ network fabric(const std::string& name, const std::string& provider,
           .outlives_peers = outlives_peers};
 }
 
-network verbs() {
-  return {.name = "verbs",
+network verbs(const std::string& name, int most_ports) {
+  return {.name = name,
           .make =
-              [](int n_pes, double timeout, std::uint64_t /*seed*/) {
+              [=](int n_pes, double timeout, std::uint64_t /*seed*/) {
                 verbs_options options;
                 options.lanes = proxy_ref::max_contexts;
-                options.most_ports = 1;
+                options.most_ports = most_ports;
                 // Tries again for 2 s, longer than an emulated processor may sleep. rdma_rxe takes
                 // 7 retries for retries without end.
                 options.timeout = 16;
@@ -179,7 +179,8 @@ const std::vector<network>& networks() {
       // It looks into the memory of a peer of its own process, which is unmapped when that goes.
       fabric("shm", "shm", {}, false),
       // Where there is an RDMA device: in the machine of tests/rdma_vm.
-      verbs(),
+      verbs("verbs", 1),
+      verbs("verbs_rails", 2),
   };
   static const std::vector<network> all = [] {
     auto made = plain;
