@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// What most tests include, for the compiler to read once (tests/CMakeLists.txt), as src/precompiled.hpp
-/// is for the library.
+/// What most tests include, for the compiler to read once (tests/CMakeLists.txt), as
+/// src/precompiled.hpp is for the library.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <heddle/error.hpp>
 #include <heddle/heddle.h>
+#include <heddle/error.hpp>
 
 #include <algorithm>
 #include <array>
