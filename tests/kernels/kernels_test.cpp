@@ -15,7 +15,6 @@
 #include <heddle/symmetric_array.hpp>
 #include <numeric>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "kernels/on_device.hpp"
@@ -211,7 +210,6 @@ TEST_CASE("puts of every length and alignment write their bytes and no other") {
 }
 
 TEST_CASE("all_reduce is right by every algorithm and protocol") {
-  const bool are_remote = std::getenv("HEDDLE_P2P_DISABLE") != nullptr;
   for (const auto& [algo, proto] :
        std::vector<std::pair<const char*, const char*>>{{"", ""},
                                                         {"one_shot", "ll"},
@@ -224,9 +222,6 @@ TEST_CASE("all_reduce is right by every algorithm and protocol") {
                                                         {"tree", "ll"},
                                                         {"tree", "ll128"},
                                                         {"tree", "simple"}}) {
-    // Remote PEs are reached by simple whatever is asked for, which the ring's show well enough.
-    const bool is_simple = std::string_view(proto).empty() || proto == std::string_view("simple");
-    if (are_remote && !is_simple && algo != std::string_view("ring")) continue;
     ::setenv("HEDDLE_ALGO", algo, 1);
     ::setenv("HEDDLE_PROTO", proto, 1);
     for (const int n_pes : fewer_if_sanitized({1, 2, 4, 8})) {
