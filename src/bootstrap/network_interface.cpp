@@ -14,6 +14,7 @@
 #include <numeric>
 #include <span>
 
+#include "support/take_until.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle {
@@ -21,29 +22,14 @@ namespace {
 
 std::vector<std::string_view> split(std::string_view list) {
   std::vector<std::string_view> parts;
-  while (!list.empty()) {
-    auto comma = std::min(list.find(','), list.size());
-    if (comma > 0) parts.push_back(list.substr(0, comma));
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
+  while (!list.empty())
+    if (const auto part = take_until(list, ','); !part.empty()) parts.push_back(part);
   return parts;
 }
 
 bool is_link_local(const sockaddr* address) {
   if (address->sa_family != AF_INET6) return false;
   return IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
-}
-
-int prefix_bits_of(const sockaddr* mask) {
-  if (!mask) return -1;
-  const auto count = [](const auto& address) {
-    const auto bytes = std::as_bytes(std::span(&address, 1));
-    return std::accumulate(bytes.begin(), bytes.end(), 0, [](int bits, std::byte each) {
-      return bits + std::popcount(std::to_integer<unsigned>(each));
-    });
-  };
-  return mask->sa_family == AF_INET ? count(reinterpret_cast<const sockaddr_in*>(mask)->sin_addr)
-                                    : count(reinterpret_cast<const sockaddr_in6*>(mask)->sin6_addr);
 }
 
 const network_interface* choose_default(const std::vector<network_interface>& all) {
@@ -56,6 +42,18 @@ const network_interface* choose_default(const std::vector<network_interface>& al
 }
 
 }  // namespace
+
+int prefix_bits_of(const sockaddr* mask) {
+  if (!mask) return -1;
+  const auto count = [](const auto& address) {
+    const auto bytes = std::as_bytes(std::span(&address, 1));
+    return std::accumulate(bytes.begin(), bytes.end(), 0, [](int bits, std::byte each) {
+      return bits + std::popcount(std::to_integer<unsigned>(each));
+    });
+  };
+  return mask->sa_family == AF_INET ? count(reinterpret_cast<const sockaddr_in*>(mask)->sin_addr)
+                                    : count(reinterpret_cast<const sockaddr_in6*>(mask)->sin6_addr);
+}
 
 std::vector<network_interface> list_interfaces() {
   ifaddrs* list = nullptr;

@@ -18,6 +18,9 @@ struct network_interface {
   std::vector<int> prefix_bits = {};      ///< of each address: what its subnet has in common
 };
 
+/// What a subnet has in common, by its mask; -1: it has none.
+int prefix_bits_of(const sockaddr* mask);
+
 /// In the kernel's order.
 std::vector<network_interface> list_interfaces();
 

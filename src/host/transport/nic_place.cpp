@@ -4,25 +4,15 @@
 
 #include <sched.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 
+#include "support/take_until.hpp"
+
 namespace heddle {
-namespace {
 
 namespace fs = std::filesystem;
-
-/// The first part of a path, which is taken off it.
-std::string_view take_part(std::string_view& path) {
-  const auto end = std::min(path.find('/'), path.size());
-  const auto part = path.substr(0, end);
-  path.remove_prefix(std::min(end + 1, path.size()));
-  return part;
-}
-
-}  // namespace
 
 device_place place_of_thread() {
   unsigned processor = 0;
@@ -59,9 +49,9 @@ nic_distance distance_between(const device_place& nic, const device_place& user)
   if (nic_path.starts_with(begin) && user_path.starts_with(begin)) {
     nic_path.remove_prefix(begin.size());
     user_path.remove_prefix(begin.size());
-    if (take_part(nic_path) == take_part(user_path))
-      return take_part(nic_path) == take_part(user_path) ? nic_distance::same_switch
-                                                         : nic_distance::same_root;
+    if (take_until(nic_path, '/') == take_until(user_path, '/'))
+      return take_until(nic_path, '/') == take_until(user_path, '/') ? nic_distance::same_switch
+                                                                     : nic_distance::same_root;
   }
   if (nic.numa_node < 0 || user.numa_node < 0) return nic_distance::unknown;
   return nic.numa_node == user.numa_node ? nic_distance::same_numa_node

@@ -85,15 +85,11 @@ class judge {
  private:
   [[nodiscard]] std::string hca_objection(const fi_info& info) const {
     if (wish_.ib_disable) return "HEDDLE_IB_DISABLE=1 leaves it out";
-    verbs::rdma_port port;
-    port.device = device_of(info);
     // The device's port is that of its interface, which the kernel counts from 0.
-    if (const auto* one = interface_of(info, wish_.there)) {
-      int number = 0;
-      std::ifstream(wish_.sysfs + "/class/net/" + one->name + "/dev_port") >> number;
-      port.port = number + 1;
-    }
-    return verbs::admits(wish_.ib_hca, port)
+    int port = 0;
+    if (const auto* one = interface_of(info, wish_.there))
+      std::ifstream(wish_.sysfs + "/class/net/" + one->name + "/dev_port") >> port;
+    return verbs::admits(wish_.ib_hca, device_of(info), port + 1)
                ? std::string()
                : fmt::format("HEDDLE_IB_HCA=\"{}\" leaves it out", wish_.ib_hca);
   }

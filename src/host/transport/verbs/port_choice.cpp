@@ -4,32 +4,24 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "host/transport/nic_choice.hpp"
+#include "support/take_until.hpp"
 
 namespace heddle::verbs {
 namespace {
 
-/// The part of `text` in front of `separator`, which both are taken off it.
-std::string_view take_until(std::string_view& text, char separator) {
-  const auto end = std::min(text.find(separator), text.size());
-  const auto part = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return part;
-}
-
-bool is_named(std::string_view entry, bool exactly, const rdma_port& port) {
+bool is_named(std::string_view entry, bool exactly, std::string_view device, int port) {
   const auto name = take_until(entry, ':');
   if (name.empty()) return false;
-  if (exactly ? port.device != name : !port.device.starts_with(name)) return false;
-  return entry.empty() || entry == std::to_string(port.port);
+  if (exactly ? device != name : !device.starts_with(name)) return false;
+  return entry.empty() || entry == std::to_string(port);
 }
 
 /// Why a port cannot be used; empty if it can.
 std::string obstacle(const rdma_port& port, const port_request& request) {
-  if (!admits(request.filter, port))
+  if (!admits(request.filter, port.device, port.port))
     return fmt::format("HEDDLE_IB_HCA=\"{}\" leaves it out", request.filter);
   if (!port.problem.empty()) return port.problem;
   if (port.state != "ACTIVE") return fmt::format("its state is {}, not ACTIVE", port.state);
@@ -39,14 +31,14 @@ std::string obstacle(const rdma_port& port, const port_request& request) {
 
 }  // namespace
 
-bool admits(std::string_view filter, const rdma_port& port) {
+bool admits(std::string_view filter, std::string_view device, int port) {
   const bool excludes = filter.starts_with('^');
   if (excludes) filter.remove_prefix(1);
   const bool exactly = filter.starts_with('=');
   if (exactly) filter.remove_prefix(1);
   if (filter.empty()) return true;
   bool named = false;
-  while (!filter.empty()) named |= is_named(take_until(filter, ','), exactly, port);
+  while (!filter.empty()) named |= is_named(take_until(filter, ','), exactly, device, port);
   return named != excludes;
 }
 

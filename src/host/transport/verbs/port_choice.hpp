@@ -11,11 +11,11 @@
 
 namespace heddle::verbs {
 
-/// Whether HEDDLE_IB_HCA (`filter`) admits a port:
+/// Whether HEDDLE_IB_HCA (`filter`) admits a port of a device:
 ///   "mlx5,rxe"     devices whose name begins with one of these;  "=mlx5_0,mlx5_1"  exactly these;
 ///   "mlx5_0:1"     this port of them alone;                      "^mlx5_4"         all but these;
 ///   "^=mlx5_4:1"   all but exactly this port;                    ""                all.
-bool admits(std::string_view filter, const rdma_port& port);
+bool admits(std::string_view filter, std::string_view device, int port);
 
 struct port_request {
   std::string filter;  ///< HEDDLE_IB_HCA

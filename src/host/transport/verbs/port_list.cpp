@@ -13,6 +13,7 @@
 #include <cstring>
 #include <memory>
 
+#include "bootstrap/network_interface.hpp"
 #include "host/transport/verbs/gid_choice.hpp"
 #include "host/transport/verbs/library.hpp"
 
@@ -95,23 +96,15 @@ std::vector<interface_address> list_interface_addresses() {
   for (const auto* entry = list; entry; entry = entry->ifa_next) {
     if (!entry->ifa_addr || !entry->ifa_netmask || !(entry->ifa_flags & IFF_UP)) continue;
     interface_address address{entry->ifa_name, {}, 0};
-    const auto count_bits = [](const auto& mask) {
-      const auto* bytes = reinterpret_cast<const unsigned char*>(&mask);
-      int bits = 0;
-      for (std::size_t i = 0; i < sizeof mask; ++i) bits += std::popcount(bytes[i]);
-      return bits;
-    };
     if (entry->ifa_addr->sa_family == AF_INET) {
       address.value[10] = address.value[11] = 0xff;
       std::memcpy(&address.value[12],
                   &reinterpret_cast<const sockaddr_in*>(entry->ifa_addr)->sin_addr, 4);
-      address.prefix_bits =
-          96 + count_bits(reinterpret_cast<const sockaddr_in*>(entry->ifa_netmask)->sin_addr);
+      address.prefix_bits = 96 + prefix_bits_of(entry->ifa_netmask);
     } else if (entry->ifa_addr->sa_family == AF_INET6) {
       std::memcpy(address.value.data(),
                   &reinterpret_cast<const sockaddr_in6*>(entry->ifa_addr)->sin6_addr, 16);
-      address.prefix_bits =
-          count_bits(reinterpret_cast<const sockaddr_in6*>(entry->ifa_netmask)->sin6_addr);
+      address.prefix_bits = prefix_bits_of(entry->ifa_netmask);
     } else {
       continue;
     }
