@@ -67,4 +67,12 @@ class bootstrap {
   virtual void leave() = 0;
 };
 
+/// How many ranks of this one's host come before it.
+inline int local_rank(const bootstrap& bootstrap) {
+  int before = 0;
+  for (int rank = 0; rank < bootstrap.rank(); ++rank)
+    before += bootstrap.host_of(rank) == bootstrap.host_of(bootstrap.rank()) ? 1 : 0;
+  return before;
+}
+
 }  // namespace heddle

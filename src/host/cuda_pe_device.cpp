@@ -173,9 +173,7 @@ std::unique_ptr<pe_device> choose_cuda_device(const environment& settings,
                 choice);
   int ordinal = 0;
   if (choice == "cuda") {
-    for (int pe = 0; pe < bootstrap.rank(); ++pe)
-      ordinal += bootstrap.host_of(pe) == bootstrap.host_of(bootstrap.rank()) ? 1 : 0;
-    ordinal %= count;
+    ordinal = local_rank(bootstrap) % count;
   } else {
     const auto number = std::string_view(choice).substr(std::strlen("cuda:"));
     std::from_chars(number.data(), number.data() + number.size(), ordinal);  // checked already

@@ -56,14 +56,6 @@ bool all_on_one_host(const bootstrap& bootstrap) {
   return true;
 }
 
-/// Among the PEs of this host.
-int local_rank(const bootstrap& bootstrap) {
-  int before = 0;
-  for (int pe = 0; pe < bootstrap.rank(); ++pe)
-    before += bootstrap.host_of(pe) == bootstrap.host_of(bootstrap.rank()) ? 1 : 0;
-  return before;
-}
-
 /// What the job's PEs know of each other in one network.
 std::array<std::byte, 16> token_of(const bootstrap& bootstrap, const char* purpose) {
   std::array<std::byte, 16> token{};
