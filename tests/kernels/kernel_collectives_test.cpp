@@ -266,9 +266,7 @@ TEST_CASE("kernels choose the reduction, one of their own too") {
 TEST_CASE("kernels call every collective in teams of more than 64 PEs") {
   // Not of so many PEs; and under sanitizers their blocks' threads take minutes.
   if (on_gpu() || is_sanitized()) return;
-  ::setenv("HEDDLE_HEAP_SIZE", "64M", 1);
-  ::setenv("HEDDLE_MAX_TEAMS", "2", 1);  // each has memory for all PEs
-  run_pes(66, [&](runtime& self) {
+  run_many_pes(66, [&](runtime& self) {
     const auto world = self.world();
     // 9000 are more than a slot of a hop.
     const std::size_t most = 9000;
@@ -287,8 +285,6 @@ TEST_CASE("kernels call every collective in teams of more than 64 PEs") {
                       memory.data(), memory.data(), many, 3);
     check(read(queue, memory.data(), many) == std::vector<int>(many, 77), "a long chain");
   });
-  ::unsetenv("HEDDLE_MAX_TEAMS");
-  ::unsetenv("HEDDLE_HEAP_SIZE");
 }
 
 TEST_CASE("the host reduces by a reduction of the user's, in order with other collectives") {

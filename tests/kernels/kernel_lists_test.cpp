@@ -238,9 +238,7 @@ TEST_CASE("kernels call what takes lists, and send and receive") {
 TEST_CASE("the same in teams of more than 64 PEs") {
   // Not of so many PEs; and under sanitizers their blocks' threads take minutes.
   if (on_gpu() || is_sanitized()) return;
-  ::setenv("HEDDLE_HEAP_SIZE", "64M", 1);
-  ::setenv("HEDDLE_MAX_TEAMS", "2", 1);  // each has memory for all PEs
-  run_pes(66, [&](runtime& self) {
+  run_many_pes(66, [&](runtime& self) {
     const auto world = self.world();
     for (const bool symmetric : {true, false}) {
       caller pe(self, world, 400, symmetric);
@@ -248,8 +246,6 @@ TEST_CASE("the same in teams of more than 64 PEs") {
         pe.call(static_cast<which>(what), symmetric ? 400 : 1, symmetric ? 2 : 1, false, 1);
     }
   });
-  ::unsetenv("HEDDLE_MAX_TEAMS");
-  ::unsetenv("HEDDLE_HEAP_SIZE");
 }
 
 namespace {

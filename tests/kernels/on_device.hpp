@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bootstrap/environment_variable.hpp"
 #include "doctest/run_pes.hpp"
 
 /// For tests on the device that HEDDLE_DEVICE chooses.
@@ -34,6 +35,15 @@ inline std::size_t less_if_sanitized(std::size_t all) {
 
 /// Of a block: warps on a GPU, few real threads on the host.
 inline int threads() { return on_gpu() ? 256 : 4; }
+
+/// run_pes of teams of more than 64 PEs, which a GPU does not have: each team has memory for all of
+/// them, so there are few teams, and heaps are small.
+template <class Body>
+void run_many_pes(int n_pes, const Body& body) {
+  const environment_variable heap("HEDDLE_HEAP_SIZE", "256M");
+  const environment_variable teams("HEDDLE_MAX_TEAMS", "2");
+  run_pes(n_pes, body);
+}
 
 // doctest counts on one thread at a time.
 inline std::mutex checking;

@@ -350,15 +350,10 @@ void send_and_receive_in_large_team(runtime& self) {
 
 TEST_CASE("PEs of teams of more than 64 send and receive, in any memory and any groups") {
   if (on_gpu()) return;  // not of so many PEs
-  ::setenv("HEDDLE_HEAP_SIZE", "64M", 1);
-  ::setenv("HEDDLE_MAX_TEAMS", "2", 1);  // each has memory for all PEs
-  for (const char* block_threads : {"1", "3"}) {
-    ::setenv("HEDDLE_BLOCK_THREADS", block_threads, 1);
-    run_pes(66, send_and_receive_in_large_team);
+  for (const char* threads_of_block : {"1", "3"}) {
+    const environment_variable block_threads("HEDDLE_BLOCK_THREADS", threads_of_block);
+    run_many_pes(66, send_and_receive_in_large_team);
   }
-  ::unsetenv("HEDDLE_BLOCK_THREADS");
-  ::unsetenv("HEDDLE_MAX_TEAMS");
-  ::unsetenv("HEDDLE_HEAP_SIZE");
 }
 
 TEST_CASE("one thread may group what several PEs send and receive, on streams that block" *
