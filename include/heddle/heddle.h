@@ -548,9 +548,14 @@ typedef void (*heddle_chooser_t)(void* user, heddle_collective_t what, size_t by
 /// the same calls, while none of the team's is being made.
 HEDDLE_API heddle_status_t heddle_team_set_chooser(heddle_team_t team, heddle_chooser_t chooser,
                                                    void* user);
-/// The most channels that the team's collectives take; 0: no limit but heddle's own. As
-/// heddle_team_set_chooser.
+/// The most channels (blocks; on a GPU each takes a multiprocessor) that the team's collectives
+/// take from the next call on; 0: no limit but heddle's own. Cheap, since the ways of calls are
+/// kept for each limit: it may be set for one call, and be set back after it. As
+/// heddle_team_set_chooser. HEDDLE_CHANNELS and a chooser's channels are limited, too. Not those of
+/// collectives that kernels call, whose blocks are the kernel's.
 HEDDLE_API heddle_status_t heddle_team_set_max_channels(heddle_team_t team, int channels);
+/// What was set last; 0 at first.
+HEDDLE_API heddle_status_t heddle_team_max_channels(heddle_team_t team, int* channels);
 /// Whether reductions of float16, bfloat16 and float8 elements are rounded once, whichever way they
 /// go (HEDDLE_ACCUMULATE_F32 is what teams begin with). Those that go from PE to PE in a ring take
 /// two or four times the bytes then; tree and hierarchical, which round between hops, are none of

@@ -281,6 +281,28 @@ class team {
   void set_max_channels(int channels) const {
     detail::check(heddle_team_set_max_channels(handle_, channels));
   }
+  [[nodiscard]] int max_channels() const { return get(heddle_team_max_channels); }
+  /// Sets a team's limit of channels back to what it was.
+  class [[nodiscard]] channel_limit {
+   public:
+    channel_limit(const team& of, int channels) : handle_(of.handle_), before_(of.max_channels()) {
+      of.set_max_channels(channels);
+    }
+    ~channel_limit() { (void)heddle_team_set_max_channels(handle_, before_); }
+    channel_limit(const channel_limit&) = delete;
+    channel_limit& operator=(const channel_limit&) = delete;
+
+   private:
+    heddle_team_t handle_;
+    int before_;
+  };
+  /// For as long as the result lives, calls on this team take at most that many channels:
+  ///
+  ///     {
+  ///       const auto few = team.limit_channels(4);  // beside the next layer's kernels
+  ///       team.all_reduce(gradients, gradients, n, heddle::op::sum, stream);
+  ///     }
+  channel_limit limit_channels(int channels) const { return {*this, channels}; }
   void set_accumulate_f32(bool on) const {
     detail::check(heddle_team_set_accumulate_f32(handle_, on));
   }

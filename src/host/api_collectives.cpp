@@ -31,6 +31,13 @@ heddle_status_t heddle_team_set_max_channels(heddle_team_t team, int channels) {
       [&] { required(team, "heddle_team_set_max_channels", "team").set_max_channels(channels); });
 }
 
+heddle_status_t heddle_team_max_channels(heddle_team_t team, int* channels) {
+  return guarded([&] {
+    const auto& of = required(team, "heddle_team_max_channels", "team");
+    required(channels, "heddle_team_max_channels", "channels") = of.max_channels();
+  });
+}
+
 heddle_status_t heddle_team_set_accumulate_f32(heddle_team_t team, int on) {
   return guarded([&] {
     required(team, "heddle_team_set_accumulate_f32", "team").set_accumulate_f32(on != 0);

@@ -77,7 +77,7 @@ void exchange_calls::compare(const char* function, std::size_t count, heddle_typ
 
 const exchange_plan& exchange_calls::plan_for(collective what, std::size_t piece) {
   const auto bucket = static_cast<std::size_t>(std::bit_width(piece - 1));
-  auto& plan = plans_[static_cast<std::size_t>(what)][bucket];
+  auto& plan = (*plans_)[static_cast<std::size_t>(what)][bucket];
   if (!plan) [[unlikely]] {
     const auto asked = team_.question(what, std::size_t{1} << bucket);
     plan = choose_exchange(what, asked);

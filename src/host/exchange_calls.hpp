@@ -12,6 +12,7 @@
 
 #include "coll/exchange_plan.hpp"
 #include "host/piece_list.hpp"
+#include "host/plans_by_limit.hpp"
 
 namespace heddle {
 
@@ -39,7 +40,8 @@ class exchange_calls {
                     const std::size_t* output_counts, const std::size_t* output_displacements,
                     heddle_type_t type, heddle_stream_t stream);
 
-  void forget_plans() { plans_ = {}; }
+  void forget_plans() { plans_.forget(); }
+  void set_limit(int channels) { plans_.set_limit(channels); }
   /// Of elements of a valid type.
   [[nodiscard]] std::string explain(collective what, std::size_t count, heddle_type_t type) const;
 
@@ -88,7 +90,9 @@ class exchange_calls {
   /// Of the calls with equal pieces. The team is copied once: what a call copies whole it reads
   /// back in other pieces, for which a host processor waits.
   exchange_args<equal_pieces> equal_{};
-  std::array<std::array<std::optional<exchange_plan>, 65>, 6> plans_;  ///< as the kernels' of team
+  /// By the power of two that holds the bytes.
+  using cached_plans = std::array<std::array<std::optional<exchange_plan>, 65>, 6>;
+  plans_by_limit<cached_plans> plans_;
 };
 
 }  // namespace heddle

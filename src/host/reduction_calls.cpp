@@ -101,7 +101,7 @@ const reduction_calls::cached_kernel& reduction_calls::kernel_for(reduce_kind ki
                                                                   std::size_t bytes,
                                                                   const reduction& by) {
   const auto bucket = static_cast<std::size_t>(std::bit_width(bytes - 1));
-  auto& buckets = kernels_[static_cast<std::size_t>(kind)][by.type][by.combines()];
+  auto& buckets = (*kernels_)[static_cast<std::size_t>(kind)][by.type][by.combines()];
   if (!buckets) [[unlikely]]
     buckets = std::make_unique<cached_kernels>();
   auto& cached = (*buckets)[bucket];

@@ -13,6 +13,7 @@
 #include "coll/element_types.hpp"
 #include "coll/plan.hpp"
 #include "host/piece_list.hpp"
+#include "host/plans_by_limit.hpp"
 #include "host/scaled_sums.hpp"
 
 namespace heddle {
@@ -35,7 +36,8 @@ class reduction_calls {
               heddle_op_t op, int root, heddle_stream_t stream);
 
   [[nodiscard]] heddle::scaled_sums& scaled_sums() { return scaled_sums_; }
-  void forget_plans() { kernels_ = {}; }
+  void forget_plans() { kernels_.forget(); }
+  void set_limit(int channels) { kernels_.set_limit(channels); }
   /// Of elements of a valid type.
   [[nodiscard]] std::string explain(collective what, std::size_t count, heddle_type_t type) const;
 
@@ -76,8 +78,9 @@ class reduction_calls {
   heddle::scaled_sums scaled_sums_;
   typed_all_reduce_args args_;  ///< with the team's constant parts
   /// By kind, type and operation; null before the first call.
-  std::array<std::array<std::array<std::unique_ptr<cached_kernels>, num_ops>, num_types>, 3>
-      kernels_{};
+  using kernels_by_call =
+      std::array<std::array<std::array<std::unique_ptr<cached_kernels>, num_ops>, num_types>, 3>;
+  plans_by_limit<kernels_by_call> kernels_;
 };
 
 }  // namespace heddle

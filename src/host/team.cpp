@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <heddle/device/coll/scratch.hpp>
 #include <heddle/device/impl/team_ref_builder.hpp>
 #include <map>
 #include <span>
@@ -298,7 +299,11 @@ void heddle_team::set_max_channels(int channels) {
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                 "heddle_team_set_max_channels: {} channels; 0 or more are possible", channels);
   max_channels_ = channels;
-  forget_plans();
+  // One that limits nothing has the plans of none.
+  const int limit = channels < heddle::channel_scratch::max_channels ? channels : 0;
+  reductions_.set_limit(limit);
+  exchanges_.set_limit(limit);
+  transfers_.set_limit(limit);
 }
 
 void heddle_team::set_accumulate_f32(bool on) {
@@ -309,7 +314,7 @@ void heddle_team::set_accumulate_f32(bool on) {
 void heddle_team::forget_plans() {
   reductions_.forget_plans();
   exchanges_.forget_plans();
-  transfers_.forget_plan();
+  transfers_.forget_plans();
 }
 
 void heddle_team::meet() const {

@@ -108,10 +108,12 @@ struct heddle_team : heddle::live_handle {
   void require_pe(const char* function, int root) const;
   /// What a plan for a collective of that many bytes depends on, the chooser's wishes too.
   [[nodiscard]] heddle::plan_question question(heddle::collective what, std::size_t bytes) const;
-  /// As the functions of heddle.h. What was planned is planned anew.
+  /// As the functions of heddle.h. What was planned is planned anew, unless the channels alone are
+  /// others: a program may give each call its own limit.
   void set_chooser(heddle_chooser_t chooser, void* user);
-  void set_max_channels(int channels);
   void set_accumulate_f32(bool on);
+  void set_max_channels(int channels);
+  [[nodiscard]] int max_channels() const { return max_channels_; }
   [[nodiscard]] const heddle::team_order& ring_order() const { return ring_order_; }
   [[nodiscard]] const heddle::team_domains& domains() const { return domains_; }
   [[nodiscard]] bool accumulates_f32() const { return accumulates_f32_; }

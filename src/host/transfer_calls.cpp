@@ -59,24 +59,25 @@ template <class Args>
 void transfer_calls::launch(Args& args, const transfer_list& list, heddle_stream_t stream) {
   list.write_to(args.list, team_.my_pe());
   args.n = static_cast<int>(list.size());
-  if (!plan_) {
+  auto& plan = *plans_;
+  if (!plan) {
     // The same for all sizes: what a PE groups, the others do not know.
     const auto asked = team_.question(collective::transfer, std::size_t{1} << 20);
-    plan_ = choose_exchange(collective::transfer, asked);
+    plan = choose_exchange(collective::transfer, asked);
     // Who meets, compares.
     if (team_.runtime().environment().check)
-      plan_->words_up_to = plan_->slots_up_to = plan_->network_slots_up_to = 0;
+      plan->words_up_to = plan->slots_up_to = plan->network_slots_up_to = 0;
     log::info(log::subsystem::coll, "sends and receives, team {}: {}", team_.name(),
-              heddle::explain(*plan_, asked));
+              heddle::explain(*plan, asked));
   }
-  args.words_up_to = plan_->words_up_to;
-  args.slots_up_to = plan_->slots_up_to;
-  args.network_slots_up_to = plan_->network_slots_up_to;
-  args.pull = plan_->pull;
-  args.streaming_from = plan_->streaming_from;
+  args.words_up_to = plan->words_up_to;
+  args.slots_up_to = plan->slots_up_to;
+  args.network_slots_up_to = plan->network_slots_up_to;
+  args.pull = plan->pull;
+  args.streaming_from = plan->streaming_from;
   team_.launch_collective(
-      {plan_->channels, plan_->threads},
-      plan_->is_large ? large_transfers_kernel<Args>() : transfers_kernel<Args>(), &args,
+      {plan->channels, plan->threads},
+      plan->is_large ? large_transfers_kernel<Args>() : transfers_kernel<Args>(), &args,
       sizeof args, stream);
 }
 

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "coll/exchange_plan.hpp"
+#include "host/plans_by_limit.hpp"
 
 namespace heddle {
 
@@ -28,7 +29,8 @@ class transfer_calls {
   void receive(void* buffer, std::size_t count, heddle_type_t type, int peer,
                heddle_stream_t stream);
 
-  void forget_plan() { plan_.reset(); }
+  void forget_plans() { plans_.forget(); }
+  void set_limit(int channels) { plans_.set_limit(channels); }
   void run(const transfer_list& list, heddle_stream_t stream);
 
  private:
@@ -41,7 +43,7 @@ class transfer_calls {
   heddle_team& team_;
   few_transfers_args few_{};                   ///< with the team, which is copied once
   std::unique_ptr<many_transfers_args> many_;  ///< null before the first
-  std::optional<exchange_plan> plan_;
+  plans_by_limit<std::optional<exchange_plan>> plans_;
 };
 
 }  // namespace heddle

@@ -148,6 +148,58 @@ TEST_CASE("a team's channels may be limited") {
     world.set_max_channels(0);
     CHECK(has("6 channels"));
     check_error(of(heddle_team_set_max_channels(world.handle(), -1)), invalid, {"-1 channels"});
+    check_error(of(heddle_team_max_channels(world.handle(), nullptr)), invalid, {"channels"});
+  });
+}
+
+TEST_CASE("each call may have its own limit of channels, and nothing is planned twice") {
+  environment_variable channels("HEDDLE_CHANNELS", "6");
+  run_as_threads(2, [](runtime& self) {
+    const auto world = self.world();
+    asked mine;
+    world.set_chooser(choose, &mine);
+    const std::vector<float> input(5000, 1.0f);
+    std::vector<float> output(10'000);
+    const auto call_all = [&] {
+      world.all_reduce(input.data(), output.data(), 5000, heddle::op::sum);
+      CHECK(output[4999] == 2.0f);
+      world.all_gather(input.data(), output.data(), 5000);
+      CHECK(output == std::vector<float>(10'000, 1.0f));
+      heddle::grouped([&] {
+        world.send(input.data(), 5000, 1 - self.my_pe());
+        world.recv(output.data(), 5000, 1 - self.my_pe());
+      });
+    };
+    call_all();
+    CHECK(mine.calls.size() == 3);
+    {
+      const auto few = world.limit_channels(2);
+      CHECK(world.max_channels() == 2);
+      call_all();
+      CHECK(mine.calls.size() == 6);
+      {
+        const auto fewer = world.limit_channels(1);
+        call_all();
+        CHECK(mine.calls.size() == 9);
+      }
+      CHECK(world.max_channels() == 2);
+      call_all();
+    }
+    CHECK(world.max_channels() == 0);
+    call_all();
+    {
+      const auto no_limit = world.limit_channels(1000);
+      call_all();
+    }
+    CHECK(mine.calls.size() == 9);
+    world.set_chooser(choose, &mine);  // forgets what was planned for any limit
+    call_all();
+    const auto few = world.limit_channels(2);
+    call_all();
+    CHECK(mine.calls.size() == 15);
+    CHECK_THROWS_AS((void)world.limit_channels(-1), heddle::error);
+    CHECK(world.max_channels() == 2);
+    world.set_chooser(nullptr);
   });
 }
 
