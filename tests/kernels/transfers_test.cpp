@@ -260,8 +260,10 @@ TEST_CASE("much goes to one PE while another, which has not all of its own yet, 
       run_pes(n_pes, [&](runtime& self) { send_much_beside_messages(self, apart); });
       ::unsetenv("HEDDLE_CHANNELS");
     };
-    for (const char* channels : {"0", "2", "7"}) run(3, channels);
-    if (!is_sanitized()) run(66, "0");
+    run(3, "2");
+    if (is_sanitized()) continue;
+    for (const char* channels : {"0", "7"}) run(3, channels);
+    run(66, "0");
   }
   ::unsetenv("HEDDLE_MAX_TEAMS");
   ::unsetenv("HEDDLE_HEAP_SIZE");
@@ -350,9 +352,10 @@ void send_and_receive_in_large_team(runtime& self) {
 
 TEST_CASE("PEs of teams of more than 64 send and receive, in any memory and any groups") {
   if (on_gpu()) return;  // not of so many PEs
-  for (const char* threads_of_block : {"1", "3"}) {
+  for (const char* threads_of_block : {"3", "1"}) {
     const environment_variable block_threads("HEDDLE_BLOCK_THREADS", threads_of_block);
     run_many_pes(66, send_and_receive_in_large_team);
+    if (is_sanitized()) break;
   }
 }
 
