@@ -198,7 +198,7 @@ TEST_CASE("a user's own reduction, with state, is combined and finished by every
 }
 
 TEST_CASE("channels share the elements among blocks") {
-  local_team team(is_sanitized() ? 3 : 4, {.threads = block_threads()});
+  local_team team(is_cut_short() ? 3 : 4, {.threads = block_threads()});
   for (const plan& chosen : all_plans)
     for (int channels : fewer<int>({2, 3, 8, 16}, {3})) {
       CAPTURE(name_of(chosen.algo));
@@ -279,7 +279,7 @@ TEST_CASE("calls of any number of channels follow each other in one staging area
 }
 
 TEST_CASE("buffers may be misaligned, private or of both kinds, and a team's slots in any order") {
-  local_team team(is_sanitized() ? 3 : 4, {.threads = block_threads(), .table = true});
+  local_team team(is_cut_short() ? 3 : 4, {.threads = block_threads(), .table = true});
   for (const plan& chosen : all_plans)
     for (buffers where :
          {buffers::misaligned, buffers::private_memory, buffers::private_on_odd_pes})
@@ -351,7 +351,7 @@ TEST_CASE("flags wrap: with 8 bits, many calls of changing sizes and algorithms 
   std::vector<runner> runs;
   for (const plan& chosen : all_plans) runs.push_back({team, chosen});
   std::uint32_t random = 1;
-  for (int i = 0; i < (is_sanitized() ? 300 : 1000); ++i) {
+  for (int i = 0; i < (is_cut_short() ? 300 : 1000); ++i) {
     random = random * 1664525u + 1013904223u;
     auto& run = runs[(random >> 16) % 2 == 0 ? 0 : (random >> 18) % runs.size()];
     run.call = i;

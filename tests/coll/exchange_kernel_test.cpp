@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "coll/sanitized.hpp"
 #include "device/local_team.hpp"
+#include "doctest/cut_short.hpp"
 
 using namespace heddle;
 using heddle::testing::block_threads;
-using heddle::testing::is_sanitized;
+using heddle::testing::is_cut_short;
 using heddle::testing::local_team;
 
 namespace {
@@ -182,7 +182,7 @@ bool sends_the_same(pattern what) {
 }  // namespace
 
 TEST_CASE("every pattern, way and kind of memory is exact on any number of PEs") {
-  for (int n_pes : is_sanitized() ? std::vector<int>{2, 3} : std::vector<int>{1, 2, 3, 8}) {
+  for (int n_pes : is_cut_short() ? std::vector<int>{2, 3} : std::vector<int>{1, 2, 3, 8}) {
     const local_team team(n_pes, {.threads = block_threads()});
     int call = 0;
     for (const ways& by : all_ways)

@@ -66,7 +66,7 @@ void exchange(const local_team& team, const team_domains& domains, int pe, unsig
 TEST_CASE("by leaders, in domains of any sizes, dealt in any way") {
   for (const auto& [n_pes, each] :
        {std::pair{2, 1}, {4, 2}, {3, 2}, {5, 4}, {6, 3}, {6, 2}, {8, 3}, {8, 4}}) {
-    if (is_sanitized() && n_pes > 4) continue;
+    if (is_cut_short() && n_pes > 4) continue;
     for (const bool in_turn : {false, true}) {
       const local_team team(n_pes, {.threads = block_threads()});
       const auto domains = domains_of(n_pes, each, in_turn);
@@ -96,7 +96,7 @@ TEST_CASE("by leaders, beside reductions of the same slots, by all or by rails")
   const local_team team(4, {.threads = block_threads(), .ring = team_order(domains.pes)});
   runner run{.team = team, .chosen = {}, .channels = 1, .domains = domains};
   std::mt19937 random(5);
-  for (unsigned call = 0; call < (is_sanitized() ? 60 : 400); ++call) {
+  for (unsigned call = 0; call < (is_cut_short() ? 60 : 400); ++call) {
     CAPTURE(call);
     const std::size_t count = 1 + random() % (random() % 4 == 0 ? 9000 : 30);
     switch (random() % 3) {

@@ -9,9 +9,9 @@
 
 #include "coll/all_reduce_kernels.hpp"
 #include "coll/exact_values.hpp"
-#include "coll/sanitized.hpp"
 #include "coll/topology.hpp"
 #include "device/local_team.hpp"
+#include "doctest/cut_short.hpp"
 
 namespace heddle::testing {
 
@@ -167,8 +167,8 @@ struct runner {
 };
 
 template <class T>
-std::vector<T> fewer(std::vector<T> all, std::vector<T> if_sanitized) {
-  return is_sanitized() ? if_sanitized : all;
+std::vector<T> fewer(std::vector<T> all, std::vector<T> if_cut_short) {
+  return is_cut_short() ? if_cut_short : all;
 }
 inline std::vector<int> pe_counts(std::vector<int> all) { return fewer(std::move(all), {2, 3}); }
 inline std::vector<heddle_op_t> all_ops() {

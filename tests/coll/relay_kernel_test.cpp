@@ -15,8 +15,8 @@
 #include "coll/dealt_domains.hpp"
 #include "coll/guarded_buffer.hpp"
 #include "coll/relay_tree.hpp"
-#include "coll/sanitized.hpp"
 #include "device/local_team.hpp"
+#include "doctest/cut_short.hpp"
 
 using namespace heddle;
 using namespace heddle::testing;
@@ -108,7 +108,7 @@ void all_gather(const local_team& team, const team_domains& domains, int pe, uns
 }  // namespace
 
 TEST_CASE("a broadcast down every tree, by every way, from any PE") {
-  for (const int n_pes : is_sanitized() ? std::vector{3} : std::vector{1, 2, 3, 5, 8}) {
+  for (const int n_pes : is_cut_short() ? std::vector{3} : std::vector{1, 2, 3, 5, 8}) {
     const local_team team(n_pes, {.threads = block_threads()});
     for (const int each : {1, 2, n_pes}) {
       const auto domains = domains_of(n_pes, each, each == 2);
@@ -123,7 +123,7 @@ TEST_CASE("a broadcast down every tree, by every way, from any PE") {
             CHECK_NOTHROW(team.run([&](int pe) {
               unsigned call = first;
               for (const std::size_t bytes : {1, 9, 2049, 70'001, 600'001}) {
-                if (bytes > 100'000 && (is_sanitized() || by.words == always)) continue;
+                if (bytes > 100'000 && (is_cut_short() || by.words == always)) continue;
                 ++call;
                 broadcast(
                     team, domains, pe, call,
@@ -139,7 +139,7 @@ TEST_CASE("a broadcast down every tree, by every way, from any PE") {
 TEST_CASE("an AllGather host by host, of hosts of any size") {
   for (const auto& [n_pes, each] :
        {std::pair{2, 1}, {4, 2}, {3, 2}, {5, 4}, {6, 3}, {6, 2}, {8, 3}, {3, 3}}) {
-    if (is_sanitized() && n_pes > 4) continue;
+    if (is_cut_short() && n_pes > 4) continue;
     for (const bool in_turn : {false, true}) {
       const local_team team(n_pes, {.threads = block_threads()});
       const auto domains = domains_of(n_pes, each, in_turn);
@@ -169,7 +169,7 @@ TEST_CASE("broadcasts and AllGathers of many shapes follow each other") {
   const auto domains = domains_of(n_pes, 2, true);
   CHECK_NOTHROW(team.run([&](int pe) {
     std::mt19937 random(3);  // the same on all PEs
-    for (unsigned call = 0; call < (is_sanitized() ? 200 : 1500); ++call) {
+    for (unsigned call = 0; call < (is_cut_short() ? 200 : 1500); ++call) {
       const auto shape = all_shapes[random() % 3];
       const ways& by = all_ways[random() % 3];
       const auto where = static_cast<memory>(random() % 3);

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "coll/sanitized.hpp"
 #include "coll/transfer_list.hpp"
 #include "device/local_team.hpp"
+#include "doctest/cut_short.hpp"
 
 using namespace heddle;
 using heddle::testing::block_threads;
-using heddle::testing::is_sanitized;
+using heddle::testing::is_cut_short;
 using heddle::testing::local_team;
 
 namespace {
@@ -136,7 +136,7 @@ void transfer_all(const local_team& team, const std::vector<message>& all, const
 }  // namespace
 
 TEST_CASE("messages by chance arrive whole and in order, in whatever groups each PE has them") {
-  for (int n_pes : is_sanitized() ? std::vector<int>{2, 3} : std::vector<int>{1, 2, 3, 5, 8}) {
+  for (int n_pes : is_cut_short() ? std::vector<int>{2, 3} : std::vector<int>{1, 2, 3, 5, 8}) {
     const local_team team(n_pes, {.threads = block_threads()});
     for (const ways& by : all_ways)
       for (int channels : {1, 3}) {
@@ -145,7 +145,7 @@ TEST_CASE("messages by chance arrive whole and in order, in whatever groups each
         CAPTURE(channels);
         const auto seed = static_cast<unsigned>(n_pes * 100 + channels);
         std::mt19937 random(seed);
-        const auto all = messages_by_chance(n_pes, is_sanitized() ? 60 : 300, random);
+        const auto all = messages_by_chance(n_pes, is_cut_short() ? 60 : 300, random);
         CHECK_NOTHROW(transfer_all(team, all, by, channels, seed));
       }
   }

@@ -4,25 +4,21 @@
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
 #include "device/local_team.hpp"
+#include "doctest/cut_short.hpp"
 
 // Litmus tests of the memory model (docs/memory-model.md): small programs whose forbidden outcomes
 // must not be seen, many times over. Under ThreadSanitizer each is also a check that the ordering
 // is there and not luck.
 
 using namespace heddle;
+using heddle::testing::block_threads;
 using heddle::testing::local_team;
 
 namespace {
-
-int block_threads() {
-  const char* threads = std::getenv("HEDDLE_DEV_TEST_THREADS");
-  return threads ? std::atoi(threads) : 2;
-}
 
 constexpr int rounds = 400;
 constexpr std::size_t words = 61;
@@ -198,7 +194,7 @@ TEST_CASE(
         CAPTURE(static_cast<int>(how));
         CAPTURE(static_cast<int>(eye));
         CAPTURE(static_cast<int>(who));
-        local_team team(2, {.threads = block_threads()});
+        local_team team(2, {.threads = block_threads(2)});
         std::atomic<bool> wrong{false};
         team.run([&](int pe) {
           team.launch(pe, 1,
@@ -213,7 +209,7 @@ TEST_CASE(
 
 TEST_CASE("after quiet a put is visible on every PE: whoever hears of it can get it") {
   // PE 0 puts to PE 1 and tells PE 2, which gets it from PE 1.
-  local_team team(3, {.threads = block_threads()});
+  local_team team(3, {.threads = block_threads(2)});
   std::atomic<bool> wrong{false};
   struct kernel {
     const local_team* team;
@@ -248,7 +244,7 @@ TEST_CASE("after quiet a put is visible on every PE: whoever hears of it can get
 }
 
 TEST_CASE("get sees what a barrier published, blocking or not") {
-  local_team team(3, {.threads = block_threads()});
+  local_team team(3, {.threads = block_threads(2)});
   std::atomic<bool> wrong{false};
   struct kernel {
     const local_team* team;
@@ -288,7 +284,7 @@ TEST_CASE("get sees what a barrier published, blocking or not") {
 TEST_CASE("sync gathers: none leaves before all have come; over mapped memory it is a barrier") {
   for (int n_pes : {2, 5, 17}) {
     CAPTURE(n_pes);
-    local_team team(n_pes, {.threads = n_pes <= 5 ? block_threads() : 1, .user_bytes = 1 << 20});
+    local_team team(n_pes, {.threads = n_pes <= 5 ? block_threads(2) : 1, .user_bytes = 1 << 20});
     std::atomic<bool> early{false};
     std::atomic<bool> missing{false};
     std::atomic<uint64_t> arrivals{0};
@@ -379,7 +375,7 @@ TEST_CASE("store buffering: after quiet, two PEs cannot both miss the other's st
 TEST_CASE("barriers can follow each other at once: all writes before one are seen after it") {
   for (int n_pes : {2, 5, 16, 17, 20}) {
     CAPTURE(n_pes);
-    local_team team(n_pes, {.threads = n_pes <= 5 ? block_threads() : 1, .user_bytes = 1 << 20});
+    local_team team(n_pes, {.threads = n_pes <= 5 ? block_threads(2) : 1, .user_bytes = 1 << 20});
     bool wrong = false;
     const int count = n_pes > 5 ? 100 : 1500;
     team.run([&](int pe) {
@@ -467,7 +463,7 @@ TEST_CASE("atomics are indivisible, 32 and 64 bits, signed and unsigned") {
 }
 
 TEST_CASE("put and get move any size from and to any alignment, by every scope") {
-  local_team team(2, {.threads = block_threads()});
+  local_team team(2, {.threads = block_threads(2)});
   bool wrong = false;
   team.run([&](int pe) {
     struct kernel {
@@ -507,7 +503,7 @@ TEST_CASE("put and get move any size from and to any alignment, by every scope")
 TEST_CASE(
     "a bounded wait of one's own times out alone; one past the team's deadline aborts the team, "
     "with its record") {
-  local_team team(3, {.threads = block_threads(), .timeout = 0.2});
+  local_team team(3, {.threads = block_threads(2), .timeout = 0.2});
   struct kernel {
     const local_team* team;
     int pe;

@@ -3,14 +3,15 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <heddle/device/ll128.hpp>
 
 #include "device/local_team.hpp"
+#include "doctest/cut_short.hpp"
 
 // The one promise of LL128's lines, as a litmus test: see litmus_test.cpp for the others.
 
 using namespace heddle;
+using heddle::testing::block_threads;
 using heddle::testing::local_team;
 
 namespace {
@@ -72,8 +73,7 @@ struct line_passing {
 }  // namespace
 
 TEST_CASE("who sees the flag of a line sees its data") {
-  const char* set = std::getenv("HEDDLE_DEV_TEST_THREADS");
-  for (const int threads : {1, set ? std::atoi(set) : 2}) {
+  for (const int threads : {1, block_threads(2)}) {
     local_team team(2, {.threads = threads, .user_bytes = 1 << 20});
     std::atomic<bool> wrong{false};
     team.run([&](int pe) { team.launch(pe, 1, line_passing{&team, pe, &wrong}); });

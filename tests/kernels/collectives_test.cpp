@@ -245,14 +245,14 @@ TEST_CASE("every collective is right, in every way and any kind of memory") {
                                                        {"tree", "ll"}}) {
     ::setenv("HEDDLE_ALGO", algo.c_str(), 1);
     ::setenv("HEDDLE_PROTO", proto.c_str(), 1);
-    for (const int n_pes : fewer_if_sanitized({1, 2, 3, 8})) {
+    for (const int n_pes : fewer_if_cut_short({1, 2, 3, 8})) {
       CAPTURE(algo);
       CAPTURE(proto);
       CAPTURE(n_pes);
       run_pes(n_pes, [&](runtime& self) {
         const auto world = self.world();
         for (const bool symmetric : {true, false}) {
-          const std::size_t most = less_if_sanitized(40'001);
+          const std::size_t most = less_if_cut_short(40'001);
           caller pe(self, world, most, symmetric);
           for (const std::size_t n :
                {std::size_t{0}, std::size_t{1}, std::size_t{9}, std::size_t{1025}, most})
@@ -266,10 +266,10 @@ TEST_CASE("every collective is right, in every way and any kind of memory") {
 }
 
 TEST_CASE("roots change from call to call, and each PE goes on when it has its part") {
-  for (const int n_pes : fewer_if_sanitized({2, 3, 5}))
+  for (const int n_pes : fewer_if_cut_short({2, 3, 5}))
     run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
-      const std::size_t most = less_if_sanitized(9'500);  // more than a packet has
+      const std::size_t most = less_if_cut_short(9'500);  // more than a packet has
       caller pe(self, world, most, self.n_pes() % 2 == 0);
       std::mt19937 random(7);
       for (int call = 0; call < 200; ++call) {
@@ -299,7 +299,7 @@ TEST_CASE("roots change from call to call, and each PE goes on when it has its p
 }
 
 TEST_CASE("pieces of any size, some of them empty") {
-  for (const int n_pes : fewer_if_sanitized({1, 2, 5}))
+  for (const int n_pes : fewer_if_cut_short({1, 2, 5}))
     run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
       for (const bool symmetric : {true, false}) {
@@ -329,7 +329,7 @@ TEST_CASE("pieces of any size, some of them empty") {
 
 TEST_CASE("teams of more than 64 PEs have every collective") {
   if (on_gpu()) return;  // not of so many PEs
-  for (const int n_pes : is_sanitized() ? std::vector{66} : std::vector{65, 128}) {
+  for (const int n_pes : is_cut_short() ? std::vector{66} : std::vector{65, 128}) {
     const std::size_t most = n_pes == 65 ? 9001 : 100;  // 9001 are more than a slot
     CAPTURE(n_pes);
     run_many_pes(n_pes, [&](runtime& self) {
@@ -440,7 +440,7 @@ TEST_CASE("small floats are rounded once, whichever way they go, where that is a
   ::setenv("HEDDLE_ACCUMULATE_F32", "1", 1);
   for (const auto* algo : {"", "ring", "tree", "one_shot", "two_shot"}) {
     ::setenv("HEDDLE_ALGO", algo, 1);
-    for (const int n_pes : fewer_if_sanitized({2, 4, 7}))
+    for (const int n_pes : fewer_if_cut_short({2, 4, 7}))
       run_pes(n_pes, [&](runtime& self) {
         for (const std::size_t n : {1, 1001, 70'001}) check_rounded_once(self, n);
       });
@@ -452,7 +452,7 @@ TEST_CASE("small floats are rounded once, whichever way they go, where that is a
 TEST_CASE("sums are scaled by factors of the host and of the device, in every type and algorithm") {
   for (const auto* algo : {"", "ring", "tree", "two_shot"}) {
     ::setenv("HEDDLE_ALGO", algo, 1);
-    for (const int n_pes : fewer_if_sanitized({1, 2, 3}))
+    for (const int n_pes : fewer_if_cut_short({1, 2, 3}))
       run_pes(n_pes, [&](runtime& self) {
         for (const std::size_t n : {3, 5000}) {
           if (n_pes == 2) check_wide_sum(self, n);

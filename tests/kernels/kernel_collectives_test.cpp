@@ -191,7 +191,7 @@ struct reductions {
 }  // namespace
 
 TEST_CASE("kernels call every collective, at the scope of a grid and of a block") {
-  for (const int n_pes : fewer_if_sanitized({1, 2, 4})) {
+  for (const int n_pes : fewer_if_cut_short({1, 2, 4})) {
     CAPTURE(n_pes);
     run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
@@ -211,7 +211,7 @@ TEST_CASE("kernels call every collective, at the scope of a grid and of a block"
 }
 
 TEST_CASE("kernels choose the reduction, one of their own too") {
-  for (const int n_pes : fewer_if_sanitized({1, 3}))
+  for (const int n_pes : fewer_if_cut_short({1, 3}))
     run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
       const auto queue = self.create_stream();
@@ -265,7 +265,7 @@ TEST_CASE("kernels choose the reduction, one of their own too") {
 
 TEST_CASE("kernels call every collective in teams of more than 64 PEs") {
   // Not of so many PEs; and under sanitizers their blocks' threads take minutes.
-  if (on_gpu() || is_sanitized()) return;
+  if (on_gpu() || is_cut_short()) return;
   run_many_pes(66, [&](runtime& self) {
     const auto world = self.world();
     // 9000 are more than a slot of a hop.
@@ -288,7 +288,7 @@ TEST_CASE("kernels call every collective in teams of more than 64 PEs") {
 }
 
 TEST_CASE("the host reduces by a reduction of the user's, in order with other collectives") {
-  for (const int n_pes : fewer_if_sanitized({1, 2, 4}))
+  for (const int n_pes : fewer_if_cut_short({1, 2, 4}))
     run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
       const auto queue = self.create_stream();

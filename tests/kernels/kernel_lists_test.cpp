@@ -217,11 +217,11 @@ class caller {
 }  // namespace
 
 TEST_CASE("kernels call what takes lists, and send and receive") {
-  for (const int n_pes : fewer_if_sanitized({1, 2, 3, 5})) {
+  for (const int n_pes : fewer_if_cut_short({1, 2, 3, 5})) {
     CAPTURE(n_pes);
     run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
-      const std::size_t most = less_if_sanitized(30'001);
+      const std::size_t most = less_if_cut_short(30'001);
       for (const bool symmetric : {true, false}) {
         caller pe(self, world, most, symmetric);
         for (const std::size_t n : {std::size_t{0}, std::size_t{1}, std::size_t{300}, most})
@@ -237,7 +237,7 @@ TEST_CASE("kernels call what takes lists, and send and receive") {
 
 TEST_CASE("the same in teams of more than 64 PEs") {
   // Not of so many PEs; and under sanitizers their blocks' threads take minutes.
-  if (on_gpu() || is_sanitized()) return;
+  if (on_gpu() || is_cut_short()) return;
   run_many_pes(66, [&](runtime& self) {
     const auto world = self.world();
     for (const bool symmetric : {true, false}) {
@@ -261,7 +261,7 @@ struct send_to_itself {
 }  // namespace
 
 TEST_CASE("what a PE sends to itself in a kernel it must receive there") {
-  for (const int n_pes : fewer_if_sanitized({2}))
+  for (const int n_pes : fewer_if_cut_short({2}))
     run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
       const auto queue = self.create_stream();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bootstrap/environment_variable.hpp"
+#include "doctest/cut_short.hpp"
 #include "doctest/run_pes.hpp"
 
 /// For tests on the device that HEDDLE_DEVICE chooses.
@@ -23,14 +24,11 @@ inline bool on_gpu() {
   return device && std::string(device).rfind("cuda", 0) == 0;
 }
 
-/// Under sanitizers (./dev test) everything takes many times longer, and more of the same code
-/// would tell no more.
-inline bool is_sanitized() { return std::getenv("HEDDLE_DEV_TEST_THREADS") != nullptr; }
-inline std::vector<int> fewer_if_sanitized(std::initializer_list<int> all) {
-  return is_sanitized() ? pe_counts({3}) : pe_counts(all);
+inline std::vector<int> fewer_if_cut_short(std::initializer_list<int> all) {
+  return is_cut_short() ? pe_counts({3}) : pe_counts(all);
 }
-inline std::size_t less_if_sanitized(std::size_t all) {
-  return is_sanitized() ? std::min<std::size_t>(all, 9'001) : all;
+inline std::size_t less_if_cut_short(std::size_t all) {
+  return is_cut_short() ? std::min<std::size_t>(all, 9'001) : all;
 }
 
 /// Of a block: warps on a GPU, few real threads on the host.

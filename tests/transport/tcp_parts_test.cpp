@@ -4,9 +4,9 @@
 // What the TCP transport is made of: here what goes into a stream and what comes out of it.
 #include <doctest/doctest.h>
 
-#include <cstdlib>
 #include <random>
 
+#include "doctest/cut_short.hpp"
 #include "host/transport/tcp/message_pool.hpp"
 #include "host/transport/tcp/outbox.hpp"
 #include "host/transport/transport.hpp"
@@ -136,7 +136,7 @@ void check_same(const operation& arrived, const operation& sent) {
 }  // namespace
 
 TEST_CASE("what an outbox sends arrives at an inbox, whole and in order") {
-  const int rounds = std::getenv("HEDDLE_DEV_TEST_THREADS") ? 3 : 12;  // fewer under sanitizers
+  const int rounds = heddle::testing::is_cut_short() ? 3 : 12;
   for (int round = 0; round < rounds; ++round) {
     const std::uint64_t seed = std::random_device()();
     CAPTURE(seed);
