@@ -11,6 +11,10 @@ namespace heddle {
 template <class Plans>
 class plans_by_limit {
  public:
+  plans_by_limit() = default;
+  plans_by_limit(const plans_by_limit&) = delete;
+  plans_by_limit& operator=(const plans_by_limit&) = delete;
+
   /// The plans of calls with that limit are used from now on.
   void set_limit(int channels) { current_ = &by_limit_[channels]; }
   /// All of them, whatever their limit.
