@@ -6,9 +6,9 @@
 
 namespace heddle::testing {
 
-/// Under the sanitizers (./dev test), where everything takes many times longer, tests are cut short:
-/// more of the same code would hardly tell more. With HEDDLE_DEV_TEST_WHOLE they are not (./dev
-/// check, under AddressSanitizer).
+/// Under the sanitizers (./dev test), where everything takes many times longer, tests are cut
+/// short: more of the same code would hardly tell more. With HEDDLE_DEV_TEST_WHOLE they are not
+/// (./dev check, under AddressSanitizer).
 inline bool is_cut_short() {
   return std::getenv("HEDDLE_DEV_TEST_THREADS") && !std::getenv("HEDDLE_DEV_TEST_WHOLE");
 }
