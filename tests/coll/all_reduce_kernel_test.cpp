@@ -64,7 +64,8 @@ TEST_CASE("rings and trees go from PE to PE in any order") {
         runner run{team, chosen, 2};
         for (std::size_t count : {1, 1021, 70'001}) {
           CHECK_NOTHROW(run.all_reduce<float>(HEDDLE_FLOAT32, HEDDLE_SUM, count, true));
-          for (int i = 0; i < (count < 70'001 ? n_pes : 1); ++i)  // each is the root
+          for (int i = 0; i < (is_cut_short() && count > 1021 ? 1 : n_pes);
+               ++i)  // each is the root
             CHECK_NOTHROW(run.reduce_both<bf16>(HEDDLE_BFLOAT16, HEDDLE_MAX, count, false));
         }
       }
