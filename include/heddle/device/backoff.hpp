@@ -44,21 +44,22 @@ class backoff {
   HEDDLE_FN explicit backoff(uint32_t spin) : spin_(spin) {}
 
   HEDDLE_FN void pause() {
-    pause([]([[maybe_unused]] uint64_t ns) {
+    pause([] { pause_processor(); },
+          []([[maybe_unused]] uint64_t ns) {
 #if !HEDDLE_ON_CUDA
-      std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
+            std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
 #endif
-    });
+          });
   }
 
-  /// `sleep(ns)` sleeps on the host; it may be woken before.
-  template <class Sleep>
-  HEDDLE_FN void pause([[maybe_unused]] const Sleep& sleep) {
+  /// On the host `spin()` is what it does at first, and `sleep(ns)` sleeps; it may be woken before.
+  template <class Spin, class Sleep>
+  HEDDLE_FN void pause([[maybe_unused]] const Spin& spin, [[maybe_unused]] const Sleep& sleep) {
     ++polls_;
 #if HEDDLE_ON_CUDA
     if (polls_ > spin_) __nanosleep(polls_ < spin_ + 64 ? 32 : 1000);
 #else
-    if (polls_ <= spin_) return pause_processor();
+    if (polls_ <= spin_) return spin();
     const uint64_t now = clock_ns();
     if (yields_since_ == 0) yields_since_ = now;
     const uint64_t waited = now - yields_since_;

@@ -102,7 +102,12 @@ class slow_wait {
 };
 
 HEDDLE_APART HEDDLE_FN inline wait_status slow_wait::pause(uint64_t seen) {
-  patience_.pause([this](uint64_t ns) { team_.nap(ns); });
+  // A look through the proxy takes longer than a processor's pause, and is no tight loop.
+  patience_.pause(
+      [this] {
+        if (!team_.proxy_) pause_processor();
+      },
+      [this](uint64_t ns) { team_.nap(ns); });
   team_.help();
   if (!patience_.is_napping() && patience_.polls() % polls_between_checks != 0)
     return wait_status::ok;
