@@ -6,8 +6,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <array>
+#include <memory>
 
 #include "engine_fixture.hpp"
+#include "host/proxy/command_queue.hpp"
 
 namespace heddle::testing {
 namespace {
@@ -51,6 +54,34 @@ TEST_CASE("replies that one peer takes no messages for do not hold up another's"
   f.network.no_room = {};
   f.progress();
   CHECK(f.sent(1, record_kind::reply) == 1);
+}
+
+TEST_CASE("a command without data carries none of the command's before it") {
+  // The frame ends where the second record does: AddressSanitizer sees what goes beyond.
+  const std::array<std::uint64_t, 20> data{1, 2, 3};
+  transport::traits traits;
+  traits.most_message_bytes = sizeof(frame_header) + record_bytes(sizeof data) + record_bytes(0);
+  fixture f(traits);
+  const auto shared = std::make_unique<command_queue::shared_words>();
+  command_queue_ref::head_words head{};
+  const command_queue_ref posts{&head, &shared->consumed, shared->ring, shared->replies};
+  command_queue queue(*shared, 0);
+  command what{};
+  what.pe = 1;
+  what.kind = command_kind::put;
+  what.flags = command::has_payload;
+  what.bytes = sizeof data;
+  posts.submit(posts.try_take(sizeof data), what, data.data());
+  what = {};
+  what.pe = 1;
+  what.kind = command_kind::abort;
+  posts.submit(posts.try_take(0), what, nullptr);
+  CHECK(queue.consume(f.engine, 2));
+  f.progress();
+  REQUIRE(f.network.sent.size() == 1);
+  const auto& frame = f.network.sent.front();
+  CHECK(frame.kinds() == std::vector{record_kind::put, record_kind::abort});
+  CHECK(frame.data.size() == traits.most_message_bytes);
 }
 
 TEST_CASE("what was kept for lack of room is sent in the same step that finds room") {

@@ -152,9 +152,8 @@ void command_engine::finish_part(std::uint64_t which) {
 }
 
 /// A kernel's own address is wrong: nothing is sent.
-bool command_engine::check_place(const active_command& command, symmetric_place place,
-                                 std::size_t bytes) {
-  if (bytes == 0 || memory_.resolve(place, bytes)) return true;
+void command_engine::refuse_place(const active_command& command, symmetric_place place,
+                                  std::size_t bytes) {
   const bool is_of_heap =
       region_of(place) == 0 || memory_.resolve(place - offset_of(place), 1) != nullptr;
   const auto where =
@@ -166,7 +165,6 @@ bool command_engine::check_place(const active_command& command, symmetric_place 
                                           "symmetric memory; see the addresses it passes to put, "
                                           "get, signals and atomics",
                                           options_.my_pe, bytes, where));
-  return false;
 }
 
 const exposed_memory::piece* command_engine::known_piece(const peer_state& peer,

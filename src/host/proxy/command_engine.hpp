@@ -204,17 +204,29 @@ class command_engine final : transport::listener {
   /// The network has refused it.
   void take_back(const transfer& refused, std::uint64_t token);
   [[nodiscard]] bool fence_allows(int pe, int lane_index);
+  /// Whether it is symmetric memory; else that is told.
   [[nodiscard]] bool check_place(const active_command& command, symmetric_place place,
-                                 std::size_t bytes);
+                                 std::size_t bytes) {
+    if (bytes == 0 || memory_.resolve(place, bytes)) [[likely]]
+      return true;
+    refuse_place(command, place, bytes);
+    return false;
+  }
+  void refuse_place(const active_command& command, symmetric_place place, std::size_t bytes);
   /// Whether the peer has said so of all that quiet waits for.
   [[nodiscard]] bool is_carried_out(const lane_state& state) const;
   [[nodiscard]] bool is_quiet(int pe, int lane_index, lane_state& lane);
   void heed(int pe, int lane_index);
 
   // Frames (frames.cpp)
-  lane_state& lane(int pe, int index);
+  lane_state& lane(int pe, int index) {
+    auto& peer = peers_[static_cast<std::size_t>(pe)];
+    if (!peer) meet(peer);
+    return peer->lanes[static_cast<std::size_t>(index)];
+  }
+  void meet(std::unique_ptr<peer_state>& peer) const;
   /// Room for a record in the lane's open frame; null: not now.
-  std::byte* append(int pe, int lane_index, record_header header);
+  std::byte* append(int pe, int lane_index, const record_header& header);
   bool append(int pe, int lane_index, const record_header& header, std::span<const std::byte> data);
   /// As append, kept and sent later if it cannot be now.
   void append_or_keep(int pe, int lane_index, const record_header& header,
@@ -229,8 +241,8 @@ class command_engine final : transport::listener {
   void ask_for_acknowledgement(int pe, int lane_index);
 
   // Receiving (records.cpp)
-  bool take_frame(std::span<const std::byte> frame);
-  void take_held(int from, int lane_index);
+  bool take_frame(lane_state& state, const frame_header& header, std::span<const std::byte> frame);
+  void take_held(lane_state& state);
   void carry_out_record(int from, int lane_index, const record_header& header,
                         std::span<const std::byte> data);
   void scatter(int from, const record_header& header, std::span<const std::byte> data);

@@ -45,7 +45,7 @@ bool command_queue::consume(command_engine& engine, int most) {
     is_active_ = false;
     moved = true;
   }
-  give_back();
+  if (given_back_ != next_) give_back();
   return moved;
 }
 

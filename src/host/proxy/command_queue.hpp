@@ -22,6 +22,10 @@ class command_queue final : public command_engine::producer {
 
   command_queue(shared_words& shared, int lane) : shared_(shared), lane_(lane) {}
 
+  /// Whether consume has anything to do: cheap, for whoever looks again and again.
+  [[nodiscard]] bool has_work() const {
+    return is_active_ || given_back_ < next_ || has_new_command();
+  }
   /// Hands up to `most` commands to the engine, in order, as far as it takes them. True if there
   /// was one.
   bool consume(command_engine& engine, int most);

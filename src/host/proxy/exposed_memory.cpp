@@ -27,27 +27,13 @@ bool is_word(const void* at, std::size_t bytes) {
 
 void exposed_memory::add(int region, std::uint64_t offset, std::byte* start, std::size_t size) {
   // What goes on where another piece ends makes that longer.
-  for (auto& [first, piece] : pieces_)
+  for (auto& piece : pieces_)
     if (piece.region == region && piece.offset + piece.size == offset &&
         piece.start + piece.size == start) {
       piece.size += size;
       return;
     }
-  pieces_[place_at(region, offset)] = {region, offset, size, start};
-}
-
-const exposed_memory::piece* exposed_memory::find(symmetric_place place) const {
-  const auto above = pieces_.upper_bound(place);
-  if (above == pieces_.begin()) return nullptr;
-  const auto& [first, found] = *std::prev(above);
-  return place - first < found.size ? &found : nullptr;
-}
-
-std::byte* exposed_memory::resolve(symmetric_place place, std::size_t bytes) const {
-  const piece* found = find(place);
-  if (!found) return nullptr;
-  const std::uint64_t within = offset_of(place) - found->offset;
-  return bytes <= found->size - within ? found->start + within : nullptr;
+  pieces_.push_back({region, offset, size, start});
 }
 
 void exposed_memory::write(int region, void* to, const void* from, std::size_t bytes) const {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <heddle/device/command_queue.hpp>
-#include <map>
+#include <vector>
 
 namespace heddle {
 
@@ -51,9 +51,18 @@ class exposed_memory {
     std::byte* start;
   };
   /// The piece with that place in it; null if there is none.
-  [[nodiscard]] const piece* find(symmetric_place place) const;
+  [[nodiscard]] const piece* find(symmetric_place place) const {
+    for (const auto& piece : pieces_)
+      if (place - place_at(piece.region, piece.offset) < piece.size) return &piece;
+    return nullptr;
+  }
   /// The address of `bytes` at a place; null unless all of them are exposed.
-  [[nodiscard]] std::byte* resolve(symmetric_place place, std::size_t bytes) const;
+  [[nodiscard]] std::byte* resolve(symmetric_place place, std::size_t bytes) const {
+    const piece* found = find(place);
+    if (!found) return nullptr;
+    const std::uint64_t within = offset_of(place) - found->offset;
+    return bytes <= found->size - within ? found->start + within : nullptr;
+  }
   /// Whether host threads load and store that region.
   [[nodiscard]] bool on_host(int region) const { return !device_ || region != 0; }
 
@@ -66,7 +75,7 @@ class exposed_memory {
 
  private:
   const device_memory* device_;
-  std::map<symmetric_place, piece> pieces_;  ///< by their first place
+  std::vector<piece> pieces_;  ///< few: adjacent ones are one
 };
 
 }  // namespace heddle

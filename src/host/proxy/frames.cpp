@@ -7,13 +7,9 @@
 
 namespace heddle {
 
-lane_state& command_engine::lane(int pe, int index) {
-  auto& peer = peers_[static_cast<std::size_t>(pe)];
-  if (!peer) {
-    peer = std::make_unique<peer_state>();
-    peer->lanes.assign(static_cast<std::size_t>(options_.lanes), lane_state(options_.first_number));
-  }
-  return peer->lanes[static_cast<std::size_t>(index)];
+void command_engine::meet(std::unique_ptr<peer_state>& peer) const {
+  peer = std::make_unique<peer_state>();
+  peer->lanes.assign(static_cast<std::size_t>(options_.lanes), lane_state(options_.first_number));
 }
 
 bool command_engine::open_frame(int pe, int lane_index) {
@@ -28,14 +24,14 @@ bool command_engine::open_frame(int pe, int lane_index) {
   return true;
 }
 
-std::byte* command_engine::append(int pe, int lane_index, record_header header) {
+std::byte* command_engine::append(int pe, int lane_index, const record_header& header) {
   lane_state& state = lane(pe, lane_index);
   const std::size_t bytes = record_bytes(header.data_bytes);
   if (!state.open.empty() && state.used + bytes > about_.most_message_bytes) {
     if (!writes_allow_frame(state)) return nullptr;
     close_frame(pe, lane_index);
   }
-  if (!open_frame(pe, lane_index)) return nullptr;
+  if (state.open.empty() && !open_frame(pe, lane_index)) return nullptr;
   std::byte* at = state.open.data() + state.used;
   std::memcpy(at, &header, sizeof header);
   state.used += bytes;
@@ -91,6 +87,7 @@ void command_engine::close_frame(int pe, int lane_index) {
 }
 
 void command_engine::send_open_frames() {
+  if (open_frames_.empty()) return;
   std::erase_if(open_frames_, [&](const lane_name& name) {
     if (!writes_allow_frame(lane(name.pe, name.lane))) return false;
     send_open_frame(name.pe, name.lane);
@@ -154,7 +151,7 @@ bool command_engine::progress() {
   happened_ = false;
   send_open_frames();
   const bool moved = network_.progress(*this);
-  send_late();
+  if (!late_acks_.empty() || !late_records_.empty()) send_late();
   send_open_frames();
   return moved || happened_;
 }

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <heddle/device/backoff.hpp>
+#include <mutex>
 
 #include "support/log.hpp"
 #include "support/quiet_thread.hpp"
@@ -115,7 +116,8 @@ bool proxy::drive() {
   bool moved = false;
   engine_.forget_refusals();
   try {
-    for (auto& memory : queues_) moved |= memory.queue->consume(engine_, commands_at_a_time);
+    for (auto& memory : queues_)
+      if (memory.queue->has_work()) moved |= memory.queue->consume(engine_, commands_at_a_time);
     if (!is_broken_) moved |= engine_.progress();
   } catch (const std::exception& broken) {
     // Of what the network is like now nothing is known: it is left alone.
@@ -128,6 +130,7 @@ bool proxy::drive() {
 }
 
 void proxy::unlock_and_tell() {
+  if (failures_.empty()) return driving_.unlock();
   // Who is told may help, and come here again: that is told after it.
   static thread_local bool is_telling = false;
   const auto failures = is_telling ? std::vector<failure>() : std::exchange(failures_, {});
@@ -146,18 +149,21 @@ void proxy::notice() {
 }
 
 void proxy::help() {
-  const detail::counted_driver driver(&host_ref_);
-  helped_.fetch_add(1);
-  if (is_asleep_.load()) ring();
   if (!driving_.try_lock()) {
-    // Whoever drives looks again after this; or has gone by now.
+    // Whoever drives looks again after this; or has gone by now; or is the proxy's thread, which
+    // looks once more before it sleeps.
     missed_.store(true);
-    if (!driving_.try_lock()) return;
+    if (!driving_.try_lock()) {
+      if (is_asleep_.load()) ring();
+      return;
+    }
   }
-  missed_.store(false);
+  if (missed_.load(std::memory_order_relaxed)) missed_.store(false);
+  // Who drives alone counts; what notice() adds meanwhile may be lost, but the number does change.
+  helped_.store(helped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   drive();
   unlock_and_tell();
-  if (missed_.exchange(false) && driving_.try_lock()) {
+  if (missed_.load() && missed_.exchange(false) && driving_.try_lock()) {
     drive();
     unlock_and_tell();
   }
@@ -254,7 +260,7 @@ void proxy::run() {
 
 void proxy::sleep() {
   const auto helped = helped_.load(std::memory_order_relaxed);
-  const bool at_this_moment = load(&drivers_, relaxed) > 0;
+  const bool at_this_moment = load(&drivers_, relaxed) > 0 || driving_.is_held();
   if (helped != std::exchange(helped_before_, helped) || at_this_moment) {
     tick_ = at_this_moment ? std::clamp(2 * tick_, shortest_tick, longest_tick) : shortest_tick;
     return wait(false, tick_);

@@ -8,7 +8,6 @@
 #include <functional>
 #include <heddle/device/proxy_ref.hpp>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +16,7 @@
 
 #include "host/proxy/command_engine.hpp"
 #include "host/proxy/command_queue.hpp"
+#include "host/proxy/drive_lock.hpp"
 #include "host/transport/transport.hpp"
 #include "support/deadline.hpp"
 #include "support/unique_fd.hpp"
@@ -108,7 +108,7 @@ class proxy {
     std::string reason;
   };
 
-  std::mutex driving_;
+  drive_lock driving_;
   std::vector<failure> failures_;  ///< to be told when driving_ is unlocked
   bool is_broken_ = false;         ///< something has thrown: nobody is reached any more
   const command_engine::failure_callback on_failure_;

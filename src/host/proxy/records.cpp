@@ -37,22 +37,20 @@ void command_engine::on_message(std::span<const std::byte> message) {
   }
   happened_ = true;
   if (!header.has_records) return;
-  if (!take_frame(message)) {
+  if (!take_frame(state, header, message)) {
     if (state.held.size() >= lane_state::window)
       return complain(from, fmt::format("more than {} messages at a time", lane_state::window));
     state.held.emplace_back(message.begin(), message.end());
     return;
   }
-  take_held(from, index);
+  take_held(state);
 }
 
 /// False if it is not its turn yet.
-bool command_engine::take_frame(std::span<const std::byte> frame) {
-  frame_header header;
-  std::memcpy(&header, frame.data(), sizeof header);
+bool command_engine::take_frame(lane_state& state, const frame_header& header,
+                                std::span<const std::byte> frame) {
   const int from = static_cast<int>(header.from);
   const int index = static_cast<int>(header.lane);
-  lane_state& state = lane(from, index);
   if (header.sequence != state.frames_handled + 1)
     return static_cast<std::int32_t>(header.sequence - state.frames_handled) <= 0;  // a duplicate
   if (about_.order == transport::message_order::counted &&
@@ -71,15 +69,16 @@ bool command_engine::take_frame(std::span<const std::byte> frame) {
   return true;
 }
 
-void command_engine::take_held(int from, int index) {
-  lane_state& state = lane(from, index);
-  for (bool again = true; again;) {
-    again = false;
-    for (std::size_t i = 0; i < state.held.size() && !again; ++i)
-      if (take_frame(state.held[i])) {
-        state.held.erase(state.held.begin() + static_cast<std::ptrdiff_t>(i));
-        again = true;
-      }
+void command_engine::take_held(lane_state& state) {
+  const auto take = [&](const std::vector<std::byte>& frame) {
+    frame_header header;
+    std::memcpy(&header, frame.data(), sizeof header);
+    return take_frame(state, header, frame);
+  };
+  for (bool again = !state.held.empty(); again;) {
+    const auto taken = std::find_if(state.held.begin(), state.held.end(), take);
+    again = taken != state.held.end();
+    if (again) state.held.erase(taken);
   }
 }
 
@@ -89,7 +88,7 @@ void command_engine::on_write(std::uint32_t immediate) {
   if (from >= peers_.size() || index >= static_cast<std::uint32_t>(options_.lanes)) return;
   lane_state& state = lane(static_cast<int>(from), static_cast<int>(index));
   state.arrived.arrive(immediate & 0xfff);
-  take_held(static_cast<int>(from), static_cast<int>(index));
+  take_held(state);
   happened_ = true;
 }
 

@@ -22,10 +22,11 @@ class endings {
   void lost(int pe, std::string reason) { all_.push_back({pe, std::move(reason)}); }
   /// Whether there was anything to tell.
   bool tell(transport::listener& listener) {
+    if (all_.empty()) return false;
     const auto all = std::exchange(all_, {});
     for (const auto& each : all)
       each.failure ? listener.on_failure(each.pe, *each.failure) : listener.on_left(each.pe);
-    return !all.empty();
+    return true;
   }
 
  private:

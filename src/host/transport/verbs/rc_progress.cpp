@@ -42,17 +42,7 @@ bool rc_transport::progress(listener& listener) {
     flush_chains();
     const bool has_waited = std::exchange(waited_, false);
     const bool has_event = has_waited && waits_.has_event();
-    if (has_event)
-      for (auto& one : rails_) one->take_events();
-    if (!found_arrivals_.empty() || !found_sends_.empty()) {
-      const auto arrivals = std::move(found_arrivals_);
-      const auto sends = std::move(found_sends_);
-      found_arrivals_.clear();
-      found_sends_.clear();
-      for (const auto& [from, completion] : arrivals) take_arrival(*from, completion, listener);
-      for (const auto& [from, completion] : sends) take_completion(completion, listener);
-      happened = true;
-    }
+    if (has_waited) happened = take_found(has_event, listener);
     const bool looks = has_waited || ++calls_ % look_at_call == 0;
     for (auto& one : rails_) {
       happened |= poll_arrivals(*one, listener);
@@ -67,6 +57,17 @@ bool rc_transport::progress(listener& listener) {
     lose_all(problem.what());
   }
   return endings_.tell(listener) || happened;
+}
+
+/// What came before may_wait() said that one might.
+bool rc_transport::take_found(bool has_event, listener& listener) {
+  if (has_event)
+    for (auto& one : rails_) one->take_events();
+  const auto arrivals = std::exchange(found_arrivals_, {});
+  const auto sends = std::exchange(found_sends_, {});
+  for (const auto& [from, completion] : arrivals) take_arrival(*from, completion, listener);
+  for (const auto& [from, completion] : sends) take_completion(completion, listener);
+  return !arrivals.empty() || !sends.empty();
 }
 
 bool rc_transport::poll_arrivals(rail& from, listener& listener) {

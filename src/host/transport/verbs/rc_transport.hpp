@@ -107,6 +107,7 @@ class rc_transport final : public transport {
   [[nodiscard]] clock::time_point next_repeat() const;
 
   // Moving on (rc_progress.cpp).
+  bool take_found(bool has_event, listener& listener);
   bool poll_arrivals(rail& from, listener& listener);
   /// `all`: also where only failures may have come, which cards tell of every operation.
   bool poll_sends(rail& from, listener& listener, bool all);
