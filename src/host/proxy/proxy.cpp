@@ -113,6 +113,8 @@ void proxy::add_queues(const options& options, bool for_host, proxy_ref& ref) {
 }
 
 bool proxy::drive() {
+  // What it was set for is seen from here on.
+  if (missed_.load(std::memory_order_relaxed)) (void)missed_.exchange(false);
   bool moved = false;
   engine_.forget_refusals();
   try {
@@ -158,12 +160,11 @@ void proxy::help() {
       return;
     }
   }
-  if (missed_.load(std::memory_order_relaxed)) missed_.store(false);
   // Who drives alone counts; what notice() adds meanwhile may be lost, but the number does change.
   helped_.store(helped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   drive();
   unlock_and_tell();
-  if (missed_.load() && missed_.exchange(false) && driving_.try_lock()) {
+  if (missed_.load() && driving_.try_lock()) {
     drive();
     unlock_and_tell();
   }
@@ -246,6 +247,8 @@ void proxy::run() {
     if (driving_.try_lock()) {
       moved = drive();
       unlock_and_tell();
+      // Somebody has posted meanwhile, and may have gone; who waits looks again himself.
+      if (missed_.load() && load(&drivers_, relaxed) == 0) continue;
     }
     const auto now = clock::now();
     const bool others_drive = helped_.load(std::memory_order_relaxed) != helped_before_;
