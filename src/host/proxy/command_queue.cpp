@@ -45,7 +45,7 @@ bool command_queue::consume(command_engine& engine, int most) {
     is_active_ = false;
     moved = true;
   }
-  if (given_back_ != next_) give_back();
+  give_back();
   return moved;
 }
 

@@ -31,7 +31,7 @@ std::byte* command_engine::append(int pe, int lane_index, const record_header& h
     if (!writes_allow_frame(state)) return nullptr;
     close_frame(pe, lane_index);
   }
-  if (state.open.empty() && !open_frame(pe, lane_index)) return nullptr;
+  if (!open_frame(pe, lane_index)) return nullptr;
   std::byte* at = state.open.data() + state.used;
   std::memcpy(at, &header, sizeof header);
   state.used += bytes;

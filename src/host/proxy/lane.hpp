@@ -17,24 +17,23 @@ class posted_writes {
   /// Its number, from 1.
   std::uint64_t post() {
     done_.push_back(false);
-    return ++posted_;
+    return posted();
   }
   /// `number`: what post() gave.
   void complete(std::uint64_t number) {
-    done_[number - prefix_ - 1] = true;
+    done_[number - base_ - 1] = true;
     while (!done_.empty() && done_.front()) {
       done_.pop_front();
-      ++prefix_;
+      ++base_;
     }
   }
-  [[nodiscard]] std::uint64_t posted() const { return posted_; }
+  [[nodiscard]] std::uint64_t posted() const { return base_ + done_.size(); }
   /// All up to this number are done.
-  [[nodiscard]] std::uint64_t done() const { return prefix_; }
+  [[nodiscard]] std::uint64_t done() const { return base_; }
 
  private:
-  std::uint64_t posted_ = 0;
-  std::uint64_t prefix_ = 0;
-  std::deque<bool> done_;  ///< of those between
+  std::uint64_t base_ = 0;
+  std::deque<bool> done_;
 };
 
 /// The writes of a peer that have arrived, which may overtake each other (message_order::counted).
