@@ -25,7 +25,7 @@ struct proxy_ref {
   /// Sees to it that a command is carried out before long.
   void (*notice)(void* proxy);
   void* proxy;
-  /// How many host threads drive at this moment, or wait and drive meanwhile.
+  /// How many host threads wait, and drive meanwhile.
   uint32_t* drivers;
   /// A host thread that has waited long sleeps, for `ns` at most, until the network brings
   /// something.

@@ -153,14 +153,15 @@ void proxy::notice() {
 void proxy::help() {
   if (!driving_.try_lock()) {
     // Whoever drives looks again after this; or has gone by now; or is the proxy's thread, which
-    // looks once more before it sleeps.
+    // sleeps no longer than the shortest tick then.
     missed_.store(true);
     if (!driving_.try_lock()) {
       if (is_asleep_.load()) ring();
       return;
     }
   }
-  // Who drives alone counts; what notice() adds meanwhile may be lost, but the number does change.
+  // What notice() adds at this moment may be lost, and the proxy's thread then think that nobody
+  // drives: before it sleeps it looks for commands, with the lock held.
   helped_.store(helped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   drive();
   unlock_and_tell();
@@ -247,8 +248,6 @@ void proxy::run() {
     if (driving_.try_lock()) {
       moved = drive();
       unlock_and_tell();
-      // Somebody has posted meanwhile, and may have gone; who waits looks again himself.
-      if (missed_.load() && load(&drivers_, relaxed) == 0) continue;
     }
     const auto now = clock::now();
     const bool others_drive = helped_.load(std::memory_order_relaxed) != helped_before_;
@@ -266,7 +265,8 @@ void proxy::sleep() {
   const bool at_this_moment = load(&drivers_, relaxed) > 0 || driving_.is_held();
   if (helped != std::exchange(helped_before_, helped) || at_this_moment) {
     tick_ = at_this_moment ? std::clamp(2 * tick_, shortest_tick, longest_tick) : shortest_tick;
-    return wait(false, tick_);
+    // Who found this thread driving, or somebody who does not look again, may have posted and gone.
+    return wait(false, missed_.load() ? shortest_tick : tick_);
   }
   tick_ = shortest_tick;
   bool gives_events = false;
