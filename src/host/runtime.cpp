@@ -325,6 +325,7 @@ void heddle_runtime::leave_in_disorder(const std::string& reason) {
   bootstrap_->report_lost(my_pe(), reason);
   {
     std::lock_guard lock(mutex_);
+    lost_.emplace(my_pe(), reason);
     for (const auto& team : teams_) team->member_lost(my_pe());
   }
   end_streams();

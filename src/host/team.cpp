@@ -201,15 +201,16 @@ void heddle_team::require_reachable(const char* function) const {
 void heddle_team::throw_failure() const { throw heddle::failure_of(*this); }
 
 void heddle_team::abort(abort_code code, const std::string& reason) {
-  const bool is_first = !has_aborted_.exchange(true);
+  if (has_aborted_.exchange(true)) return;
   auto& text = runtime_.team_places().mail_slots(place_)[my_pe()].abort_text;
-  decltype(heddle::team_memory_pool::mail::abort_text) told{};
-  std::strncpy(told.data(), reason.c_str(), told.size() - 1);
+  std::strncpy(text.data(), reason.c_str(), text.size() - 1);
   for (int pe = 0; pe < n_pes(); ++pe) {
-    if (is_first && reaches(pe))
-      host_ref().put(heddle::thread_group{}, text.data(), told.data(), told.size(), pe);
+    if (pe == my_pe()) continue;
+    if (reaches(pe))
+      host_ref().put(heddle::thread_group{}, text.data(), text.data(), text.size(), pe);
     host_ref().abort_at(pe, code.to_word());
   }
+  host_ref().abort_at(my_pe(), code.to_word());
 }
 
 bool heddle_team::reaches(int pe) const { return is_mapped(pe) || host_ref().is_remote(pe); }

@@ -64,8 +64,8 @@ struct heddle_team : heddle::live_handle {
   /// Whether a synchronize has told of the abort, so that it is told once.
   [[nodiscard]] bool told() const { return told_.load(std::memory_order_relaxed); }
   void set_told() { told_.store(true, std::memory_order_relaxed); }
-  /// Ends all waits of the team on all PEs. The first reason of a PE stays: what follows from it
-  /// may come before another has read it.
+  /// Ends all waits of the team on all PEs. Only the first of a PE does anything: what follows from
+  /// it may come before others have read why. Who waits here is told last, and may end the team.
   void abort(heddle::abort_code code, const std::string& reason);
   /// What `pe` gave as its reason.
   [[nodiscard]] std::string abort_text(int pe) const;
