@@ -4,14 +4,17 @@
 // The proxy and its queues, over a network that the test tells what to do.
 
 #include <doctest/doctest.h>
+#include <sys/eventfd.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
 
 #include "host/proxy/proxy.hpp"
 #include "scripted_transport.hpp"
+#include "support/unique_fd.hpp"
 
 namespace heddle::testing {
 namespace {
@@ -68,10 +71,44 @@ TEST_CASE("a queue with room is never called full, whoever else takes slots") {
   CHECK(wrong == 0);
 }
 
+TEST_CASE("who holds the lock of driving hears of all who came meanwhile") {
+  drive_lock lock;
+  constexpr int threads = 4;
+  constexpr int n = 50'000;
+  std::atomic<int> posted{0};
+  int carried_out = 0;  // guarded by the lock
+  const auto serve = [&] {
+    while (lock.try_lock_or_ask()) {
+      carried_out = posted.load(std::memory_order_relaxed);
+      if (!lock.unlock()) return;
+    }
+  };
+  std::vector<std::jthread> posters;
+  for (int t = 0; t < threads; ++t)
+    posters.emplace_back([&] {
+      for (int i = 0; i < n; ++i) {
+        posted.fetch_add(1, std::memory_order_relaxed);
+        serve();
+      }
+    });
+  std::jthread other([&] {
+    for (int i = 0; i < n; ++i) {
+      lock.lock();
+      if (lock.unlock()) serve();
+    }
+  });
+  posters.clear();
+  other.join();
+  CHECK(!lock.is_locked());
+  CHECK(carried_out == threads * n);
+}
+
 struct fixture {
-  explicit fixture(transport::traits traits = {}) {
+  explicit fixture(transport::traits traits = {},
+                   const std::function<void(scripted_transport&)>& prepare = {}) {
     auto made = std::make_unique<scripted_transport>(traits);
     network = made.get();
+    if (prepare) prepare(*network);
     const proxy::options options{
         .engine = {.my_pe = 0, .n_pes = 2, .lanes = 1, .job = 1, .device = nullptr},
         .contexts = 1,
@@ -97,7 +134,7 @@ struct fixture {
     const auto& queue = tested->host_ref().queues[0];
     const auto at = queue.try_take(0);
     queue.submit(at, what, nullptr);
-    tested->host_ref().help(tested->host_ref().proxy);
+    tested->host_ref().serve(tested->host_ref().proxy);
     return at;
   }
   [[nodiscard]] bool is_replied(std::uint64_t at) const {
@@ -141,6 +178,41 @@ TEST_CASE("a network that says that nobody can be reached ends every wait") {
   CHECK(within_seconds(20, [&] { return f.is_replied(get); }));
   REQUIRE(within_seconds(20, [&] { return !f.told().empty(); }));
   CHECK(f.told()[0] == std::pair<int, std::string>{-1, "the cable is out"});
+}
+
+TEST_CASE("a network that throws when it is about to be waited for loses all PEs") {
+  const unique_fd never(::eventfd(0, EFD_CLOEXEC));
+  std::atomic<bool> is_broken{false};
+  fixture f({}, [&](scripted_transport& network) {
+    network.descriptor = never.get();
+    network.when_may_wait = [&] {
+      if (is_broken) throw std::runtime_error("the card is gone");
+    };
+  });
+  const auto get = f.submit(command_kind::get, 64'000);
+  is_broken = true;
+  CHECK(within_seconds(20, [&] { return f.is_replied(get); }));
+  REQUIRE(within_seconds(20, [&] { return !f.told().empty(); }));
+  CHECK(f.told()[0] == std::pair<int, std::string>{-1, "the card is gone"});
+}
+
+TEST_CASE("a command that comes while memory is exposed is carried out without its poster") {
+  std::atomic<bool> is_exposing{false};
+  std::atomic<bool> may_go_on{true};
+  fixture f({}, [&](scripted_transport& network) {
+    network.when_expose = [&] {
+      is_exposing = true;
+      while (!may_go_on) std::this_thread::yield();
+    };
+  });
+  may_go_on = false;
+  is_exposing = false;
+  std::jthread exposer([&] { f.tested->expose(0, 50'000, f.heap.data(), 1'000); });
+  CHECK(within_seconds(20, [&] { return is_exposing.load(); }));
+  const auto quiet = f.submit(command_kind::quiet, 0);
+  CHECK(!f.is_replied(quiet));
+  may_go_on = true;
+  CHECK(within_seconds(20, [&] { return f.is_replied(quiet); }));
 }
 
 }  // namespace

@@ -71,10 +71,12 @@ class scripted_transport final : public transport {
   void set_addresses(std::vector<bytes> /*addresses*/) override {}
   [[nodiscard]] std::string describe(int /*pe*/) const override { return "a script"; }
   bytes expose(int, std::uint64_t, void*, std::size_t) override {
+    if (when_expose) when_expose();
     if (refuses_memory_) throw error(HEDDLE_ERROR_SYSTEM, "the card takes none");
     ++exposed;
     return bytes(8);
   }
+  std::function<void()> when_expose;
   int exposed = 0;
   void conceal(int, std::uint64_t) noexcept override {}
   void add_remote(int, int, std::uint64_t, std::size_t, std::span<const std::byte>) override {
@@ -111,8 +113,11 @@ class scripted_transport final : public transport {
     if (next) next(listener);
     return next != nullptr;
   }
-  [[nodiscard]] int wait_descriptor() const override { return -1; }
+  int descriptor = -1;  ///< what to wait for
+  std::function<void()> when_may_wait;
+  [[nodiscard]] int wait_descriptor() const override { return descriptor; }
   [[nodiscard]] bool may_wait() override {
+    if (when_may_wait) when_may_wait();
     const std::scoped_lock lock(guard_);
     return events_.empty();
   }

@@ -22,7 +22,8 @@ struct proxy_ref {
   region regions[max_regions];
   /// Host threads that wait take over the proxy's work meanwhile: no other thread need be woken.
   void (*help)(void* proxy);
-  /// Sees to it that a command is carried out before long.
+  /// Sees to it that what was posted is carried out: at once, or before long.
+  void (*serve)(void* proxy);
   void (*notice)(void* proxy);
   void* proxy;
   /// How many host threads wait, and drive meanwhile.

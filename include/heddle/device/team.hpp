@@ -260,6 +260,8 @@ class team_ref {
   /// Lets a host thread that has waited long sleep, for `ns` at most; what comes from the network
   /// ends it.
   HEDDLE_FN void nap(uint64_t ns) const;
+  /// Has a command carried out: by this host thread, or the one that drives at this moment.
+  HEDDLE_FN void serve() const;
   /// Lets the proxy know of a command, if it sleeps.
   HEDDLE_FN void notice() const;
 

@@ -6,24 +6,40 @@
 
 namespace heddle {
 
-/// A mutex for what most threads only try to lock, again and again: one indivisible step to lock
-/// and one to unlock, both sequentially consistent. So who sets a flag, and finds it locked then,
-/// may leave: who unlocks, and looks at the flag then, finds it set.
+/// A mutex whose holder can be asked to look again: a thread that finds it held leaves that word
+/// and goes on, and the holder hears of it as it unlocks. Each is one indivisible step, so nobody's
+/// word is lost: what came before it is seen by whoever hears it.
 class drive_lock {
  public:
-  [[nodiscard]] bool try_lock() { return is_held_.load() == 0 && is_held_.exchange(1) == 0; }
-  void lock() {
-    while (!try_lock()) is_held_.wait(1);
+  [[nodiscard]] bool try_lock() {
+    int seen = is_free;
+    return state_.load(std::memory_order_relaxed) == seen &&
+           state_.compare_exchange_strong(seen, is_held);
   }
-  void unlock() {
-    is_held_.store(0);
-    is_held_.notify_one();
+  /// False: it is held, and the holder will hear of this.
+  [[nodiscard]] bool try_lock_or_ask() {
+    int seen = state_.load(std::memory_order_relaxed);
+    while (!state_.compare_exchange_weak(seen, seen == is_free ? is_held : is_asked)) {
+    }
+    return seen == is_free;
+  }
+  void lock() {
+    while (!try_lock()) {
+      if (const int seen = state_.load(); seen != is_free) state_.wait(seen);
+    }
+  }
+  /// Whether somebody has asked.
+  [[nodiscard]] bool unlock() {
+    const bool asked = state_.exchange(is_free) == is_asked;
+    state_.notify_one();
+    return asked;
   }
   /// By whoever likes; old at once.
-  [[nodiscard]] bool is_held() const { return is_held_.load(std::memory_order_relaxed) != 0; }
+  [[nodiscard]] bool is_locked() const { return state_.load(std::memory_order_relaxed) != is_free; }
 
  private:
-  std::atomic<int> is_held_{0};  ///< an int: what the kernel waits for without a detour
+  enum : int { is_free, is_held, is_asked };  // an int: what the kernel waits for without a detour
+  std::atomic<int> state_{is_free};
 };
 
 }  // namespace heddle

@@ -27,6 +27,8 @@ using std::chrono::nanoseconds;
 using clock = std::chrono::steady_clock;
 
 constexpr int commands_at_a_time = 64;
+/// Who has posted drives this often for others that post meanwhile.
+constexpr int rounds_for_others = 4;
 /// How long the proxy's thread looks on after something has happened.
 constexpr microseconds watchful{20};
 /// While others drive, it looks whether they still do: less often, the longer it has always found
@@ -94,6 +96,7 @@ void proxy::add_queues(const options& options, bool for_host, proxy_ref& ref) {
   };
   ref.contexts = options.contexts;
   ref.help = [](void* self) { static_cast<proxy*>(self)->help(); };
+  ref.serve = [](void* self) { static_cast<proxy*>(self)->serve(); };
   ref.notice = [](void* self) { static_cast<proxy*>(self)->notice(); };
   ref.proxy = this;
   ref.drivers = &drivers_;
@@ -112,35 +115,73 @@ void proxy::add_queues(const options& options, bool for_host, proxy_ref& ref) {
   }
 }
 
+/// For as long as it lives, this thread has locked driving_.
+class proxy::turn {
+ public:
+  explicit turn(proxy& of) : of_(of) { of_.driving_.lock(); }
+  turn(proxy& of, std::adopt_lock_t /*is_locked*/) : of_(of) {}
+  /// Who has asked meanwhile is heard, whoever's turn it was.
+  ~turn() {
+    if (!is_over_ && end()) of_.ring();
+  }
+  turn(const turn&) = delete;
+  turn& operator=(const turn&) = delete;
+
+  /// Whether somebody has asked to look again meanwhile.
+  [[nodiscard]] bool end() {
+    is_over_ = true;
+    return of_.driving_.unlock();
+  }
+
+ private:
+  proxy& of_;
+  bool is_over_ = false;
+};
+
 bool proxy::drive() {
-  // What it was set for is seen from here on.
-  if (missed_.load(std::memory_order_relaxed)) (void)missed_.exchange(false);
   bool moved = false;
-  engine_.forget_refusals();
   try {
+    engine_.forget_refusals();
     for (auto& memory : queues_)
       if (memory.queue->has_work()) moved |= memory.queue->consume(engine_, commands_at_a_time);
     if (!is_broken_) moved |= engine_.progress();
+    // Again for those not told yet: no harm.
+    for (const auto& lost : failures_) engine_.drop_peer(lost.pe);
   } catch (const std::exception& broken) {
-    // Of what the network is like now nothing is known: it is left alone.
-    if (!std::exchange(is_broken_, true)) failures_.push_back({-1, broken.what()});
+    break_down(broken);
     moved = true;
   }
-  // Again for those not told yet: no harm.
-  for (const auto& lost : failures_) engine_.drop_peer(lost.pe);
   return moved;
 }
 
-void proxy::unlock_and_tell() {
-  if (failures_.empty()) return driving_.unlock();
+/// Of what the network is like now nothing is known: it is left alone.
+void proxy::break_down(const std::exception& broken) {
+  if (std::exchange(is_broken_, true)) return;
+  failures_.push_back({-1, broken.what()});
+  engine_.drop_peer(-1);
+}
+
+bool proxy::end_and_tell(turn& mine) {
+  if (failures_.empty()) return mine.end();
   // Who is told may help, and come here again: that is told after it.
   static thread_local bool is_telling = false;
   const auto failures = is_telling ? std::vector<failure>() : std::exchange(failures_, {});
-  driving_.unlock();
-  if (failures.empty()) return;
+  const bool asked = mine.end();
+  if (failures.empty()) return asked;
   is_telling = true;
   for (const auto& lost : failures) on_failure_(lost.pe, lost.reason);
   is_telling = false;
+  return asked;
+}
+
+/// With driving_ locked, by a thread that is not the proxy's own.
+bool proxy::drive_instead() {
+  turn mine(*this, std::adopt_lock);
+  // What notice() adds at this moment may be lost, and the proxy's thread then think that nobody
+  // drives: before it sleeps it looks for commands, in a turn.
+  helped_.store(helped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  drive();
+  return end_and_tell(mine);
 }
 
 /// The proxy's thread is awake, and looks again within a tick; or it is woken. Threads that nap do
@@ -151,60 +192,56 @@ void proxy::notice() {
 }
 
 void proxy::help() {
-  if (!driving_.try_lock()) {
-    // Whoever drives looks again after this; or has gone by now; or is the proxy's thread, which
-    // sleeps no longer than the shortest tick then.
-    missed_.store(true);
-    if (!driving_.try_lock()) {
-      if (is_asleep_.load()) ring();
-      return;
-    }
+  if (!driving_.try_lock()) return pause_processor();
+  if (drive_instead()) return serve();
+  wake_for_taken_events();
+}
+
+void proxy::serve() {
+  for (int round = 0; round < rounds_for_others; ++round) {
+    if (!driving_.try_lock_or_ask()) return;  // whoever drives looks again after this
+    if (!drive_instead()) return wake_for_taken_events();
   }
-  // What notice() adds at this moment may be lost, and the proxy's thread then think that nobody
-  // drives: before it sleeps it looks for commands, with the lock held.
-  helped_.store(helped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  drive();
-  unlock_and_tell();
-  if (missed_.load() && driving_.try_lock()) {
-    drive();
-    unlock_and_tell();
-  }
-  // It may have gone to sleep before all that, for events that have been taken now.
+  ring();
+}
+
+/// The proxy's thread may have gone to sleep before others drove, for events that they have taken.
+void proxy::wake_for_taken_events() {
   if (is_asleep_.load()) ring();
 }
 
 void proxy::add_memory(int region, std::uint64_t offset, std::byte* start, std::size_t size) {
-  std::lock_guard lock(driving_);
+  const turn mine(*this);
   engine_.add_memory(region, offset, start, size);
 }
 
 void proxy::expose(int region, std::uint64_t offset, std::byte* start, std::size_t size) {
-  std::lock_guard lock(driving_);
+  const turn mine(*this);
   engine_.expose(region, offset, start, size);
 }
 
 void proxy::conceal(int region, std::uint64_t offset) {
-  std::lock_guard lock(driving_);
+  const turn mine(*this);
   engine_.conceal(region, offset);
 }
 
 void proxy::drop_peer(int pe) {
-  std::lock_guard lock(driving_);
+  const turn mine(*this);
   engine_.drop_peer(pe);
 }
 
 std::vector<int> proxy::awaited() {
-  std::lock_guard lock(driving_);
+  const turn mine(*this);
   return engine_.awaited();
 }
 
 bool proxy::reaches_gpu() {
-  std::lock_guard lock(driving_);
+  const turn mine(*this);
   return engine_.reaches_gpu();
 }
 
 std::string proxy::describe(int pe) {
-  std::lock_guard lock(driving_);
+  const turn mine(*this);
   return engine_.describe(pe);
 }
 
@@ -225,13 +262,12 @@ bool proxy::peek(int pe, symmetric_place from, std::span<std::uint64_t> to, dead
   get.from = &waiting;
   bool is_posted = false;
   for (;;) {
-    driving_.lock();
+    turn mine(*this);
     waiting.is_done = !waiting.is_answered && (until.passed() || is_broken_);
     if (!is_broken_ && (!is_posted || waiting.is_done)) is_posted = engine_.carry_out(get);
     if (!waiting.is_done && !waiting.is_answered) drive();
-    const bool has_ended =
-        waiting.is_answered || waiting.is_done;  // others drive when it is unlocked
-    unlock_and_tell();
+    const bool has_ended = waiting.is_answered || waiting.is_done;  // others drive after the turn
+    if (end_and_tell(mine)) serve();
     if (has_ended) break;
     std::this_thread::sleep_for(shortest_nap);
   }
@@ -245,13 +281,16 @@ void proxy::run() {
   moved_at_ = clock::now();
   while (!ends_.load()) {
     bool moved = false;
+    bool asked = false;
     if (driving_.try_lock()) {
+      turn mine(*this, std::adopt_lock);
       moved = drive();
-      unlock_and_tell();
+      asked = end_and_tell(mine);
     }
     const auto now = clock::now();
     const bool others_drive = helped_.load(std::memory_order_relaxed) != helped_before_;
     if (moved || others_drive) moved_at_ = now;
+    if (asked) continue;
     if (!others_drive && now - moved_at_ < watchful) {
       pause_processor();
     } else {
@@ -262,42 +301,40 @@ void proxy::run() {
 
 void proxy::sleep() {
   const auto helped = helped_.load(std::memory_order_relaxed);
-  const bool at_this_moment = load(&drivers_, relaxed) > 0 || driving_.is_held();
+  const bool at_this_moment = load(&drivers_, relaxed) > 0 || driving_.is_locked();
   if (helped != std::exchange(helped_before_, helped) || at_this_moment) {
     tick_ = at_this_moment ? std::clamp(2 * tick_, shortest_tick, longest_tick) : shortest_tick;
-    // Who found this thread driving, or somebody who does not look again, may have posted and gone.
-    return wait(false, missed_.load() ? shortest_tick : tick_);
+    return wait(false, tick_);
   }
   tick_ = shortest_tick;
-  bool gives_events = false;
   is_asleep_.store(true);
-  {
-    std::unique_lock lock(driving_, std::try_to_lock);
-    if (!lock) {
-      // Somebody drives at this moment, who may need this very processor.
-      is_asleep_.store(false);
-      return wait(false, tick_);
-    }
-    const auto found = events_will_tell();
-    if (!found) {
-      is_asleep_.store(false);
-      return;
-    }
-    gives_events = *found;
+  if (!driving_.try_lock()) {
+    // Somebody drives at this moment, who may need this very processor.
+    is_asleep_.store(false);
+    return wait(false, tick_);
   }
+  turn mine(*this, std::adopt_lock);
+  const auto events = events_will_tell();
+  if (mine.end() || !events) return is_asleep_.store(false);
   const nanoseconds nap =
       std::clamp<nanoseconds>((clock::now() - moved_at_) / nap_part, shortest_nap,
                               looks_by_itself_ ? longest_nap_beside_gpu : longest_nap);
-  wait(true, gives_events ? std::chrono::seconds(1) : nap);
+  wait(true, *events ? std::chrono::seconds(1) : nap);
   is_asleep_.store(false);
 }
 
 std::optional<bool> proxy::events_will_tell() {
-  const bool gives_events = network_->wait_descriptor() >= 0 && !looks_by_itself_ && !is_broken_;
-  const bool has_commands = std::any_of(queues_.begin(), queues_.end(),
-                                        [](auto& each) { return each.queue->has_new_command(); });
-  if (missed_.exchange(false) || has_commands || (gives_events && !network_->may_wait())) return {};
-  return gives_events && !engine_.was_refused();
+  if (std::any_of(queues_.begin(), queues_.end(),
+                  [](auto& each) { return each.queue->has_new_command(); }))
+    return {};
+  if (network_->wait_descriptor() < 0 || looks_by_itself_ || is_broken_) return false;
+  try {
+    if (!network_->may_wait()) return {};
+  } catch (const std::exception& broken) {
+    break_down(broken);
+    return {};
+  }
+  return !engine_.was_refused();
 }
 
 void proxy::nap(nanoseconds most) {
@@ -310,16 +347,16 @@ void proxy::nap(nanoseconds most) {
 /// False where there was nothing to do, and no event to wait for; or somebody drives.
 bool proxy::wait_for_events(nanoseconds most) {
   if (!driving_.try_lock()) return false;
+  turn mine(*this, std::adopt_lock);
   const auto events = events_will_tell();
   if (!events) {
     // What may_wait has taken notice of has to be looked at before anybody sleeps.
     const bool moved = drive();
-    unlock_and_tell();
+    if (end_and_tell(mine)) serve();
     return moved;
   }
-  driving_.unlock();
-  if (missed_.load()) {
-    help();
+  if (mine.end()) {
+    serve();
     return true;
   }
   if (!*events) return false;

@@ -79,17 +79,23 @@ class proxy {
     std::unique_ptr<command_queue> queue;
   };
 
+  class turn;
+
   void add_queues(const options& options, bool for_host, proxy_ref& ref);
   void help();
+  void serve();
   void notice();
-  /// With driving_ locked.
   bool drive();
-  void unlock_and_tell();
+  /// Whether somebody has asked to look again meanwhile.
+  bool end_and_tell(turn& mine);
+  bool drive_instead();
+  void wake_for_taken_events();
+  void break_down(const std::exception& broken);
   void run();
   void sleep();
   void nap(std::chrono::nanoseconds most);
   bool wait_for_events(std::chrono::nanoseconds most);
-  /// With driving_ locked: whether an event will tell of all that comes from now on; none if there
+  /// In a turn: whether an event will tell of all that comes from now on; none if there
   /// is something to do already.
   [[nodiscard]] std::optional<bool> events_will_tell();
   /// Waits for the doorbell, and for the network if `also_network`.
@@ -109,10 +115,9 @@ class proxy {
   };
 
   drive_lock driving_;
-  std::vector<failure> failures_;  ///< to be told when driving_ is unlocked
+  std::vector<failure> failures_;  ///< to be told at the end of the turn
   bool is_broken_ = false;         ///< something has thrown: nobody is reached any more
   const command_engine::failure_callback on_failure_;
-  std::atomic<bool> missed_{false};  ///< somebody wanted to drive meanwhile
   std::atomic<std::uint32_t> helped_{0};
   std::atomic<int> nappers_{0};
   std::uint32_t drivers_ = 0;           ///< proxy_ref::drivers

@@ -21,6 +21,12 @@ HEDDLE_FN inline void team_ref::nap([[maybe_unused]] uint64_t ns) const {
 #endif
 }
 
+HEDDLE_FN inline void team_ref::serve() const {
+#if !HEDDLE_ON_CUDA
+  proxy_->serve(proxy_->proxy);
+#endif
+}
+
 HEDDLE_FN inline void team_ref::notice() const {
 #if !HEDDLE_ON_CUDA
   proxy_->notice(proxy_->proxy);
@@ -49,7 +55,7 @@ HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post(command& what, const void*
   constexpr uint64_t together = 16;
   if (!(what.flags & command::unhurried) ||
       at / together != (at + command_queue_ref::slots_for(carried)) / together)
-    help();
+    serve();
   else
     notice();
   return at;
@@ -270,7 +276,7 @@ HEDDLE_APART HEDDLE_FN inline void team_ref::remote_abort(int pe, uint64_t code)
   const uint64_t at = queue.try_take(what.bytes);
   if (at == not_posted) return;
   queue.submit(at, what, HEDDLE_ON_CUDA ? nullptr : &control_->failure);
-  help();
+  serve();
 }
 
 }  // namespace heddle
