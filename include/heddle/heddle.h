@@ -559,8 +559,8 @@ HEDDLE_API heddle_status_t heddle_team_max_channels(heddle_team_t team, int* cha
 /// Whether reductions of float16, bfloat16 and float8 elements are rounded once, whichever way they
 /// go (HEDDLE_ACCUMULATE_F32 is what teams begin with). Those that go from PE to PE in a ring take
 /// two or four times the bytes then; tree and hierarchical, which round between hops, are none of
-/// their ways; others round once in any case. Not of reductions that kernels call. As
-/// heddle_team_set_chooser.
+/// their ways; others round once in any case. Those that kernels call go by what their
+/// heddle::team_ref was taken with. As heddle_team_set_chooser.
 HEDDLE_API heddle_status_t heddle_team_set_accumulate_f32(heddle_team_t team, int on);
 /// The way of a call with these arguments, as text: "two_shot simple, 1 channel of 1 thread:
 /// ...reason", and which buffers are used in place. Written to `text` (at most `bytes`,

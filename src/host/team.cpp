@@ -77,7 +77,8 @@ heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& worl
        .timeout_ns = static_cast<std::uint64_t>(runtime.environment().timeout * 1e9),
        .spin = runtime.spin(),
        .flag_period =
-           static_cast<std::uint32_t>((std::uint64_t{1} << runtime.environment().epoch_bits) - 1)});
+           static_cast<std::uint32_t>((std::uint64_t{1} << runtime.environment().epoch_bits) - 1),
+       .accumulates_f32 = runtime.environment().accumulate_f32});
 }
 
 /// The members' domains, as all of them see them: one, if memory joins all.
@@ -150,7 +151,6 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
                      kernel_slots_ ? kernel_slots_.get() + slots_.size() : world_pes_.data(),
                      proxy_of(runtime, domains_, true), ring_order_, ring_for(true),
                      runtime.heap().memory(), runtime.kernel_places())),
-      accumulates_f32_(runtime.environment().accumulate_f32),
       reductions_(*this, topology()),
       exchanges_(*this),
       transfers_(*this) {}
@@ -308,7 +308,7 @@ void heddle_team::set_max_channels(int channels) {
 }
 
 void heddle_team::set_accumulate_f32(bool on) {
-  accumulates_f32_ = on;
+  heddle::team_ref_builder::set_accumulate_f32(ref_, on);
   forget_plans();
 }
 

@@ -116,7 +116,7 @@ struct heddle_team : heddle::live_handle {
   [[nodiscard]] int max_channels() const { return max_channels_; }
   [[nodiscard]] const heddle::team_order& ring_order() const { return ring_order_; }
   [[nodiscard]] const heddle::team_domains& domains() const { return domains_; }
-  [[nodiscard]] bool accumulates_f32() const { return accumulates_f32_; }
+  [[nodiscard]] bool accumulates_f32() const { return ref_.accumulates_f32(); }
   /// The collectives that combine.
   [[nodiscard]] heddle::reduction_calls& reductions() { return reductions_; }
   /// Those that combine nothing.
@@ -151,11 +151,10 @@ struct heddle_team : heddle::live_handle {
   /// The same in memory of the device, where kernels need them and cannot read the host's.
   const std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> kernel_slots_;
   const heddle::team_ref host_ref_;
-  const heddle::team_ref ref_;
+  heddle::team_ref ref_;
   heddle_chooser_t chooser_ = nullptr;
   void* choosers_user_ = nullptr;
   int max_channels_ = 0;
-  bool accumulates_f32_;
   heddle::reduction_calls reductions_;
   heddle::exchange_calls exchanges_;
   heddle::transfer_calls transfers_;

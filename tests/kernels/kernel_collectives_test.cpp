@@ -188,6 +188,16 @@ struct reductions {
   }
 };
 
+struct small_sums {
+  template <block_group Block>
+  HEDDLE_FN void operator()(Block block, team_ref team, const f16* in, f16* out,
+                            heddle::size_t n) const {
+    all_reduce(block, team, in, out, n);
+    reduce_scatter(block, team, in, out + n, n);
+    reduce(block, team, in, out + 2 * n, n, 1);
+  }
+};
+
 }  // namespace
 
 TEST_CASE("kernels call every collective, at the scope of a grid and of a block") {
@@ -284,6 +294,28 @@ TEST_CASE("kernels call every collective in teams of more than 64 PEs") {
     launch_collective(world, queue, 1, threads(), call_one{}, which::broadcast, false, world.ref(),
                       memory.data(), memory.data(), many, 3);
     check(read(queue, memory.data(), many) == std::vector<int>(many, 77), "a long chain");
+  });
+}
+
+TEST_CASE("kernels round small floats once along a ring, where that is asked for") {
+  if (on_gpu() || is_cut_short()) return;  // as above: teams of fewer take no ring here
+  run_many_pes(66, [&](runtime& self) {
+    const auto world = self.world();
+    world.set_accumulate_f32(true);
+    const auto queue = self.create_stream();
+    const auto n_pes = static_cast<std::size_t>(self.n_pes());
+    for (const std::size_t n : {1, 1001, 9000}) {
+      const device_array<f16> memory(self, (n_pes + 3) * n);
+      f16* out = memory.data() + n_pes * n;
+      // 2048 + 1 + 1 + ... in float16, whose neighbours there are two apart.
+      const float mine = self.my_pe() == 0 ? 2048 : 1;
+      write(queue, memory.data(), std::vector<f16>(n_pes * n, from_float<f16>(mine)));
+      launch(queue, 2, threads(), small_sums{}, world.ref(), memory.data(), out, n);
+      const float sum = to_float(from_float<f16>(2047 + static_cast<float>(n_pes)));
+      const auto got = read(queue, out, (self.my_pe() == 1 ? 3 : 2) * n);
+      check(std::all_of(got.begin(), got.end(), [&](f16 x) { return to_float(x) == sum; }),
+            "sums of " + std::to_string(n) + " float16 that were rounded more than once");
+    }
   });
 }
 

@@ -86,6 +86,7 @@ HEDDLE_FN void reduce_in_kernel(const B& block, const team_ref& team, reduce_kin
     args.topology.ring_previous = team.ring_pe(mine == 0 ? n_pes - 1 : mine - 1);
     args.topology.ring_next = team.ring_pe(mine == n_pes - 1 ? 0 : mine + 1);
     if (kind == reduce_kind::reduce) args.topology.ring_root = team.ring_position_of(root);
+    args.wide = team.accumulates_f32() && n_pes > 2;  // two round once in any case
     all_reduce_ring<protocol::simple, element>(channel, args, op);
   });
 }

@@ -31,6 +31,7 @@ class team_ref_builder {
     uint64_t timeout_ns;
     uint32_t spin;
     uint32_t flag_period;
+    bool accumulates_f32 = false;
   };
 
   static team_ref build(const parts& from) {
@@ -57,8 +58,10 @@ class team_ref_builder {
     ref.timeout_ns_ = from.timeout_ns;
     ref.spin_ = from.spin;
     ref.flag_period_ = from.flag_period;
+    set_accumulate_f32(ref, from.accumulates_f32);
     return ref;
   }
+  static void set_accumulate_f32(team_ref& ref, bool on) { ref.accumulates_f32_ = on ? 1 : 0; }
 };
 
 }  // namespace heddle
