@@ -264,10 +264,15 @@ std::string heddle_runtime::loss_of(int pe) const {
   return found == lost_.end() ? std::string() : found->second;
 }
 
+/// With mutex_ locked. The first reason stays.
+void heddle_runtime::note_lost(int pe, std::string_view reason) {
+  lost_.emplace(pe, reason.empty() ? "no reason given" : reason);
+}
+
 void heddle_runtime::pe_lost(int pe, std::string_view reason) {
   heddle::log::warn(heddle::log::subsystem::init, "PE {} is lost: {}", pe, reason);
   std::lock_guard lock(mutex_);
-  lost_.emplace(pe, reason);
+  note_lost(pe, reason);
   for (const auto& team : teams_) team->member_lost(pe);
   if (network_) network_->drop(pe);
 }
@@ -283,7 +288,7 @@ void heddle_runtime::network_failed(int pe, const std::string& reason) {
         team->abort({heddle::abort_reason::user, -1, team->my_pe()}, reason);
     return;
   }
-  lost_.emplace(culprit, reason);
+  note_lost(culprit, reason);
   for (const auto& team : teams_)
     if (const int index = team->index_of(culprit); index >= 0)
       team->abort({heddle::abort_reason::peer_lost, index, team->my_pe()}, reason);
@@ -325,7 +330,7 @@ void heddle_runtime::leave_in_disorder(const std::string& reason) {
   bootstrap_->report_lost(my_pe(), reason);
   {
     std::lock_guard lock(mutex_);
-    lost_.emplace(my_pe(), reason);
+    note_lost(my_pe(), reason);
     for (const auto& team : teams_) team->member_lost(my_pe());
   }
   end_streams();

@@ -201,19 +201,19 @@ void heddle_team::require_reachable(const char* function) const {
 void heddle_team::throw_failure() const { throw heddle::failure_of(*this); }
 
 void heddle_team::abort(abort_code code, const std::string& reason) {
-  if (has_aborted_.exchange(true)) return;
+  if (abort_begun_.exchange(true)) {
+    // Whom the first could not tell, since the queue was full, may be told now.
+    if (const auto first = abort_told_.load(std::memory_order_acquire); first != 0)
+      for (int pe = 0; pe < n_pes(); ++pe) host_ref().abort_at(pe, first);
+    return;
+  }
   auto& text = runtime_.team_places().mail_slots(place_)[my_pe()].abort_text;
   std::strncpy(text.data(), reason.c_str(), text.size() - 1);
-  for (int pe = 0; pe < n_pes(); ++pe) {
-    if (pe == my_pe()) continue;
-    if (reaches(pe))
-      host_ref().put(heddle::thread_group{}, text.data(), text.data(), text.size(), pe);
-    host_ref().abort_at(pe, code.to_word());
-  }
+  for (int pe = 0; pe < n_pes(); ++pe)
+    if (pe != my_pe()) host_ref().abort_at(pe, code.to_word(), text.data(), text.size());
+  abort_told_.store(code.to_word(), std::memory_order_release);
   host_ref().abort_at(my_pe(), code.to_word());
 }
-
-bool heddle_team::reaches(int pe) const { return is_mapped(pe) || host_ref().is_remote(pe); }
 
 std::string heddle_team::abort_text(int pe) const {
   if (pe < 0) return "";

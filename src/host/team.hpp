@@ -53,8 +53,6 @@ struct heddle_team : heddle::live_handle {
   /// Throws HEDDLE_ERROR_NOT_SUPPORTED, naming a PE, unless this process can reach every member.
   void require_reachable(const char* function) const;
   [[nodiscard]] bool is_mapped(int pe) const { return slots_[static_cast<std::size_t>(pe)] >= 0; }
-  /// Whether it is mapped or there is a network to it.
-  [[nodiscard]] bool reaches(int pe) const;
 
   /// Throws the error that has aborted the team, if one has. A load when all is well.
   void check() const {
@@ -64,8 +62,9 @@ struct heddle_team : heddle::live_handle {
   /// Whether a synchronize has told of the abort, so that it is told once.
   [[nodiscard]] bool told() const { return told_.load(std::memory_order_relaxed); }
   void set_told() { told_.store(true, std::memory_order_relaxed); }
-  /// Ends all waits of the team on all PEs. Only the first of a PE does anything: what follows from
-  /// it may come before others have read why. Who waits here is told last, and may end the team.
+  /// Ends all waits of the team on all PEs, and waits for nothing itself. The first reason of a PE
+  /// stays: what follows from it may come before another has read it. Who waits here is told last,
+  /// and may end the team then.
   void abort(heddle::abort_code code, const std::string& reason);
   /// What `pe` gave as its reason.
   [[nodiscard]] std::string abort_text(int pe) const;
@@ -141,7 +140,8 @@ struct heddle_team : heddle::live_handle {
   const int place_;
   const std::uint64_t id_;
   std::atomic<bool> told_{false};
-  std::atomic<bool> has_aborted_{false};
+  std::atomic<bool> abort_begun_{false};      ///< by this PE
+  std::atomic<std::uint64_t> abort_told_{0};  ///< what others were told, once all were
   bool met_at_the_end_ = false;
   heddle::collective_order order_;
   std::vector<heddle::exec::stream*> queues_;  ///< on which it was used; some may be gone

@@ -217,8 +217,11 @@ class team_ref {
   HEDDLE_FN team_memory* memory() const { return memory_; }
   /// This PE's `op` with `pe` is of `mine` bytes, and that PE's of `theirs`: aborts the team.
   HEDDLE_APART HEDDLE_FN void refuse(operation op, int pe, uint64_t mine, uint64_t theirs) const;
-  /// Aborts the team at `pe`, unless it is aborted there already.
+  /// Aborts the team at `pe`, unless it is aborted there already. Waits for nothing: a remote PE is
+  /// told nothing if the queue is full.
   HEDDLE_FN void abort_at(int pe, uint64_t code) const;
+  /// The same; before that, what this PE has in symmetric memory is put to the same place there.
+  HEDDLE_FN void abort_at(int pe, uint64_t code, const void* symmetric, size_t bytes) const;
   /// `pe`'s; it is mapped.
   HEDDLE_FN team_control* control(int pe) const {
     return reinterpret_cast<team_control*>(reinterpret_cast<uintptr_t>(control_) +
@@ -296,7 +299,9 @@ class team_ref {
                             int pe) const;
   HEDDLE_APART HEDDLE_FN void remote_fence() const;
   HEDDLE_APART HEDDLE_FN void remote_quiet() const;
-  HEDDLE_APART HEDDLE_FN void remote_abort(int pe, uint64_t code) const;
+  HEDDLE_APART HEDDLE_FN void remote_abort(int pe, uint64_t code, const void* told, size_t bytes,
+                                           const void* to) const;
+  HEDDLE_FN void set_abort_word(int pe, uint64_t code) const;
   /// From this PE's slot to that one's.
   HEDDLE_FN int64_t distance(int pe) const {
     return slots_ ? slots_[pe] - my_slot_ : static_cast<int64_t>(pe - my_pe_) * slot_step_;

@@ -168,10 +168,11 @@ bool proxy::end_and_tell(turn& mine) {
   const auto failures = is_telling ? std::vector<failure>() : std::exchange(failures_, {});
   const bool asked = mine.end();
   if (failures.empty()) return asked;
+  if (asked) ring();  // who is told may take long
   is_telling = true;
   for (const auto& lost : failures) on_failure_(lost.pe, lost.reason);
   is_telling = false;
-  return asked;
+  return false;
 }
 
 /// With driving_ locked, by a thread that is not the proxy's own.
@@ -281,16 +282,16 @@ void proxy::run() {
   moved_at_ = clock::now();
   while (!ends_.load()) {
     bool moved = false;
-    bool asked = false;
-    if (driving_.try_lock()) {
+    // What this thread was asked for it hands on to whoever drives at this moment.
+    if (std::exchange(owes_a_look_, false) ? driving_.try_lock_or_ask() : driving_.try_lock()) {
       turn mine(*this, std::adopt_lock);
       moved = drive();
-      asked = end_and_tell(mine);
+      owes_a_look_ = end_and_tell(mine);
     }
     const auto now = clock::now();
     const bool others_drive = helped_.load(std::memory_order_relaxed) != helped_before_;
     if (moved || others_drive) moved_at_ = now;
-    if (asked) continue;
+    if (owes_a_look_) continue;
     if (!others_drive && now - moved_at_ < watchful) {
       pause_processor();
     } else {
@@ -315,7 +316,8 @@ void proxy::sleep() {
   }
   turn mine(*this, std::adopt_lock);
   const auto events = events_will_tell();
-  if (mine.end() || !events) return is_asleep_.store(false);
+  owes_a_look_ = mine.end();
+  if (owes_a_look_ || !events) return is_asleep_.store(false);
   const nanoseconds nap =
       std::clamp<nanoseconds>((clock::now() - moved_at_) / nap_part, shortest_nap,
                               looks_by_itself_ ? longest_nap_beside_gpu : longest_nap);
@@ -374,6 +376,7 @@ void proxy::wait(bool also_network, nanoseconds most) {
   if (::ppoll(watched.data(), network ? 2 : 1, &time, nullptr) > 0 && watched[0].revents) {
     std::uint64_t rings = 0;
     (void)!::read(doorbell_.get(), &rings, sizeof rings);
+    owes_a_look_ = true;
   }
 }
 

@@ -125,6 +125,7 @@ class proxy {
   std::atomic<bool> ends_{false};
   // Of the proxy's thread:
   std::uint32_t helped_before_ = 0;
+  bool owes_a_look_ = false;  ///< to somebody who asked or rang
   std::chrono::microseconds tick_{};
   std::chrono::steady_clock::time_point moved_at_{};
   unique_fd doorbell_;

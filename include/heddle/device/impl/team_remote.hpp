@@ -261,21 +261,23 @@ HEDDLE_APART HEDDLE_FN inline void team_ref::remote_quiet() const {
 /// Tells `pe` that the team is aborted, and for what wait of this PE if it was one (a GPU has no
 /// registers to spare for that: who wants to know asks). No wait, since the proxy may be what
 /// fails.
-HEDDLE_APART HEDDLE_FN inline void team_ref::remote_abort(int pe, uint64_t code) const {
+/// `told` becomes what is at `to` there, a symmetric place.
+HEDDLE_APART HEDDLE_FN inline void team_ref::remote_abort(int pe, uint64_t code, const void* told,
+                                                          size_t bytes, const void* to) const {
   const command_queue_ref& queue = proxy_->queues[context_];
   command what{};
   what.kind = command_kind::abort;
   what.pe = world_[pe];
   what.remote = proxy_->place_of(&control_->abort_word);
   what.value = code;
-  if (!HEDDLE_ON_CUDA && load(&control_->failure.state, acquire) == 2) {
+  if (bytes > 0) {
     what.flags = command::has_payload;
-    what.bytes = sizeof(wait_record);
-    what.signal = proxy_->place_of(&control_->told);
+    what.bytes = bytes;
+    what.signal = proxy_->place_of(to);
   }
-  const uint64_t at = queue.try_take(what.bytes);
+  const uint64_t at = queue.try_take(bytes);
   if (at == not_posted) return;
-  queue.submit(at, what, HEDDLE_ON_CUDA ? nullptr : &control_->failure);
+  queue.submit(at, what, told);
   serve();
 }
 

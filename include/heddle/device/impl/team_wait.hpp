@@ -61,10 +61,24 @@ HEDDLE_APART HEDDLE_FN inline void team_ref::refuse(operation op, int pe, uint64
 }
 
 HEDDLE_FN inline void team_ref::abort_at(int pe, uint64_t code) const {
-  if (slots_ && slots_[pe] < 0) {
-    if (proxy_) remote_abort(pe, code);
-    return;
+  if (!slots_ || slots_[pe] >= 0) return set_abort_word(pe, code);
+  if (!proxy_) return;
+  const bool has_record = !HEDDLE_ON_CUDA && load(&control_->failure.state, acquire) == 2;
+  remote_abort(pe, code, &control_->failure, has_record ? sizeof(wait_record) : 0, &control_->told);
+}
+
+HEDDLE_FN inline void team_ref::abort_at(int pe, uint64_t code, const void* symmetric,
+                                         size_t bytes) const {
+  const auto* from = static_cast<const byte*>(symmetric);
+  if (!slots_ || slots_[pe] >= 0) {
+    memcpy(ptr(const_cast<byte*>(from), pe), from, bytes);
+    set_abort_word(pe, code);
+  } else if (proxy_) {
+    remote_abort(pe, code, from, bytes, from);
   }
+}
+
+HEDDLE_FN inline void team_ref::set_abort_word(int pe, uint64_t code) const {
   uint64_t none = 0;
   atomic_ref<uint64_t>(control(pe)->abort_word)
       .compare_exchange_strong(none, code, release, relaxed);
