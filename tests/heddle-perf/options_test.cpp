@@ -137,3 +137,22 @@ TEST_CASE("a value out of range is refused") {
   check_refused({"all_reduce", "-g", "2"}, "-g");
   check_refused({"fly"}, "fly");
 }
+
+TEST_CASE("ways are taken in the order that they are given in") {
+  CHECK(accepted({"all_reduce"}).ways.empty());
+  const auto chosen = accepted({"all_reduce", "--ways", "ring:simple,tree:ll", "--ways", "direct"});
+  REQUIRE(chosen.ways.size() == 3);
+  CHECK(chosen.ways[0].algorithm == HEDDLE_ALGORITHM_RING);
+  CHECK(chosen.ways[0].protocol == HEDDLE_PROTOCOL_SIMPLE);
+  CHECK(chosen.ways[1].algorithm == HEDDLE_ALGORITHM_TREE);
+  CHECK(chosen.ways[1].protocol == HEDDLE_PROTOCOL_LL);
+  CHECK(chosen.ways[2].algorithm == HEDDLE_ALGORITHM_DIRECT);
+  CHECK(chosen.ways[2].protocol == HEDDLE_PROTOCOL_AUTO);
+  CHECK(std::string(name_of(chosen.ways[2].algorithm)) == "direct");
+  CHECK(std::string(name_of(chosen.ways[1].protocol)) == "ll");
+  CHECK(std::string(name_of(chosen.ways[2].protocol)) == "none");
+  for (const char* bad : {"square", "ring:", "ring:fast", ":ll", "", "ring,,tree"})
+    check_refused({"all_reduce", "--ways", bad}, "--ways");
+  check_refused({"all_reduce", "--ways", "square"}, "one of one_shot, two_shot, ring, tree");
+  check_refused({"put", "--ways", "ring"}, "put has no --ways");
+}

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,20 @@ TEST_CASE("a file of heddle-perf: a curve for each placement, by size, and their
   REQUIRE(all.warnings.size() == 1);
   CHECK(all.warnings[0] ==
         "a.json: 3 wrong elements in AllReduce, float sum, 2 PEs of 64 B, out-of-place");
+}
+
+TEST_CASE("what was forced is a curve of its own") {
+  const scratch_folder in;
+  const std::string algo = "\"algo\": \"two_shot\"";
+  const auto forced = with(samples::perf, algo, "\"forced\": true, " + algo);
+  const auto sections = read_files({in.file("a.json", forced)});
+  const auto& curves = sections[0].blocks[0].comparisons[0].curves;
+  const auto has = [&](const std::string& name) {
+    return std::any_of(curves.begin(), curves.end(),
+                       [&](const curve& each) { return each.name == name; });
+  };
+  CHECK(has("heddle, two_shot simple, out-of-place"));
+  CHECK(has("heddle, out-of-place"));
 }
 
 TEST_CASE("files of heddle-perf share a section, and their curves bear the files' names") {

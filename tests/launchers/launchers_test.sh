@@ -28,40 +28,45 @@ check() {
 }
 
 # What the programs compute, as processes: every algorithm and protocol, every type and operation. Of floats 17, 629 and 23273; the
-# last for some types alone where PEs take turns on the processors, and every hop takes a time slice.
-all=(-d all -o all -w 0)
-sizes_of() { if [ "$1" -le 3 ]; then sizes=(-b 68 -e 100000 -f 37); else sizes=(-b 68 -e 3000 -f 37); fi; }
+# last, of which each word with a flag takes its time, by one operation alone, and of one type where PEs take turns on the processors
+# and every hop takes a time slice.
+right="Out of bounds values : 0 OK"
+run=("$bin/heddle-run" --bind-to none -n)
+perf=$bin/heddle-perf
+all=(-b 68 -e 3000 -f 37 -d all -o all -w 0)
+longer_of() { if [ "$1" -le 3 ]; then longer=(-d all -o sum); else longer=(-d bfloat16 -o max); fi; }
+scattering=one_shot:ll,one_shot:ll128,one_shot:simple,two_shot:simple,ring:ll,ring:ll128,ring:simple
+reducing=$scattering,tree:ll
+every_way=$reducing,tree:ll128,tree:simple
 for n in 1 2 3 4 5 7 8; do
-  sizes_of $n
-  for algo in "one_shot ll" "one_shot ll128" "one_shot simple" "two_shot simple" "ring ll" "ring ll128" "ring simple" \
-    "tree ll" "tree ll128" "tree simple"; do
-    set -- $algo
-    check "all_reduce $algo on $n PEs" 0 "Out of bounds values : 0 OK" "$bin/heddle-run" --bind-to none -n "$n" \
-      -x HEDDLE_ALGO="$1" -x HEDDLE_PROTO="$2" "$bin/heddle-perf" all_reduce "${sizes[@]}" "${all[@]}" -n 2
-    [ "$n" -le 3 ] || check "all_reduce $algo on $n PEs, longer" 0 "Out of bounds values : 0 OK" "$bin/heddle-run" --bind-to none \
-      -n "$n" -x HEDDLE_ALGO="$1" -x HEDDLE_PROTO="$2" "$bin/heddle-perf" all_reduce -b 93092 -e 93092 -d bfloat16 -o max -n 1 -w 0
-  done
+  longer_of $n
+  check "all_reduce on $n PEs" 0 "$right" "${run[@]}" $n "$perf" all_reduce --ways $every_way "${all[@]}" -n 2
+  check "all_reduce on $n PEs, longer" 0 "$right" \
+    "${run[@]}" $n "$perf" all_reduce --ways $every_way -b 93092 -e 93092 "${longer[@]}" -n 1 -w 0
 done
 for n in 3 8; do
-  sizes_of $n
-  for algo in "one_shot ll" "one_shot ll128" "one_shot simple" "two_shot simple" "ring ll" "ring ll128" "ring simple" \
-    "tree ll" "direct "; do
-    set -- $algo ""
-    case $1 in
-      direct) collectives=(broadcast all_gather all_to_all gather scatter sendrecv) ;;
-      one_shot) collectives=(reduce_scatter reduce broadcast all_gather all_to_all gather scatter sendrecv) ;;
-      tree) collectives=(reduce) ;;
-      *) collectives=(reduce_scatter reduce) ;;
+  longer_of $n
+  for collective in reduce_scatter reduce broadcast all_gather all_to_all gather scatter sendrecv; do
+    case $collective in
+      reduce_scatter) ways=$scattering ;;
+      reduce) ways=$reducing ;;
+      *) ways=one_shot:ll,one_shot:simple,direct ;;
     esac
-    [ "$2" != ll128 ] || collectives=(reduce_scatter reduce)
-    for collective in "${collectives[@]}"; do
-      check "$collective $algo on $n PEs" 0 "Out of bounds values : 0 OK" "$bin/heddle-run" --bind-to none -n "$n" \
-        -x HEDDLE_ALGO="$1" -x HEDDLE_PROTO="$2" "$bin/heddle-perf" "$collective" "${sizes[@]}" "${all[@]}" -n 1 -r 1
-    done
+    check "$collective on $n PEs" 0 "$right" \
+      "${run[@]}" $n "$perf" $collective --ways $ways "${all[@]}" -n 1 -r 1
+    check "$collective on $n PEs, longer" 0 "$right" \
+      "${run[@]}" $n "$perf" $collective --ways $ways -b 93092 -e 93092 "${longer[@]}" -n 1 -w 0 -r 1
   done
 done
+check "a table for each way" 0 "^10$" sh -c '"$@" | grep -c "^# by "' sh \
+  "${run[@]}" 2 "$perf" all_reduce --ways $every_way -b 8 -e 8 -n 1
+check "a way that there is not" 1 "two_shot with .*ll: it has the protocol simple alone" \
+  "${run[@]}" 2 "$perf" all_reduce --ways two_shot:ll -b 8 -e 8
+check "a way by the environment" 0 '"algo": "tree", "proto": "ll"' sh -c \
+  '"$@" --json "$0" >/dev/null && tr -d "\n" <"$0" | tr -s " " && rm "$0"' "$scratch/way.json" \
+  "${run[@]}" 2 -x HEDDLE_ALGO=tree -x HEDDLE_PROTO=ll "$perf" all_reduce -b 8 -e 8 -n 1
 for buffers in symmetric private; do
-  check "large $buffers buffers" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 3 "$bin/heddle-perf" \
+  check "large $buffers buffers" 0 "$right" "$bin/heddle-run" --bind-to none -n 3 "$bin/heddle-perf" \
     all_reduce -b 1000000 -e 9000000 -f 9 -n 1 -w 0 --buffers $buffers
 done
 check "flags of 8 bits" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 3 -x HEDDLE_EPOCH_BITS=8 -x HEDDLE_PROTO=ll \
@@ -159,10 +164,7 @@ check "the rows of --json" 0 "^4 rows$" python3 "$here/check_rows.py" "$scratch/
 rm -f "$scratch/rows.json"
 check "rate through the network" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-perf" rate --no-p2p \
   --transport tcp -b 8 -e 600 -f 75 -n 3 --queues 3
-perf_job() { "$bin/heddle-run" --bind-to none -n 3 "$bin/heddle-perf" "$@"; }
-export -f perf_job
-export bin
-perf() { check "$1" "$2" "$3" bash -c 'perf_job "$@"' perf "${@:4}"; }
+perf() { check "$1" "$2" "$3" "${run[@]}" 3 "$perf" "${@:4}"; }
 for operation in reduce_scatter_v all_gather_v all_to_all_v; do
   perf "$operation" 0 "values : 0 OK" $operation -b 0 -e 70000 -f 4000 -d all -o all -n 1 -w 0
 done

@@ -25,8 +25,8 @@ make_hosts() {
 }
 
 # job NODES PES_PER_NODE PROGRAM...; job_in_turn: with the PEs dealt to the hosts in turn
-job_in_turn() { local nodes=$1 pes=$2; shift 2; "$here/run_job.sh" "$folder/$nodes" "$nodes" "$pes" --timeout 50 --cyclic -- "$@"; }
-job() { local nodes=$1 pes=$2; shift 2; "$here/run_job.sh" "$folder/$nodes" "$nodes" "$pes" --timeout 50 -- "$@"; }
+job_in_turn() { local nodes=$1 pes=$2; shift 2; "$here/run_job.sh" "$folder/$nodes" "$nodes" "$pes" --timeout 90 --cyclic -- "$@"; }
+job() { local nodes=$1 pes=$2; shift 2; "$here/run_job.sh" "$folder/$nodes" "$nodes" "$pes" --timeout 90 -- "$@"; }
 
 fail() { failed=$((failed + 1)); printf 'FAILED: %s\n' "$*"; }
 

@@ -13,51 +13,53 @@ right="Out of bounds values : 0 OK"
 sizes=(-f 37 -n 1 -w 0)  # from 68 bytes: 17 floats, 629, 23273
 operations=(put get signal atomic)
 # What is not AllReduce, with the ways that it has between remote PEs.
-collectives=(reduce_scatter:one_shot reduce_scatter:two_shot reduce_scatter:ring reduce:one_shot reduce:two_shot reduce:ring
-  reduce:tree)
-for operation in broadcast all_gather all_to_all gather scatter sendrecv; do collectives+=("$operation:one_shot" "$operation:direct"); done
+collectives=(reduce_scatter:one_shot,two_shot,ring reduce:one_shot,two_shot,ring,tree)
+for operation in broadcast all_gather all_to_all gather scatter sendrecv; do collectives+=("$operation:one_shot,direct"); done
 # What goes host by host.
-by_hosts=(broadcast:ring broadcast:tree broadcast:hierarchical all_gather:hierarchical all_to_all:hierarchical)
-some_algorithms=(one_shot two_shot ring tree)
+by_hosts=(broadcast:ring,tree,hierarchical all_gather:hierarchical all_to_all:hierarchical)
+all_reduces=one_shot,two_shot,ring,tree
 # libfabric takes seconds for each job, and heddle the same ways on it: what differs between networks is tested in transport.
 if [ "$3" = libfabric ]; then
-  collectives=(reduce_scatter: reduce:ring all_gather: all_to_all:direct)
+  collectives=(reduce_scatter:two_shot reduce:ring all_gather:one_shot all_to_all:direct)
   by_hosts=(broadcast:hierarchical all_gather:hierarchical all_to_all:hierarchical)
-  some_algorithms=(one_shot ring)
+  all_reduces=one_shot,ring
 fi
 
 # What combines nothing takes all types alike.
 set_types() { if [[ $1 == *reduce* ]]; then types=(-d all); else types=(); fi; }
 
 on_hosts() {
-  local nodes pes algo operation hosts all each types
+  local nodes pes operation hosts all each types ways
   make_hosts 2:apart 3
   for hosts in 2:1 2:2 3:1; do
     IFS=: read -r nodes pes <<<"$hosts"
-    for algo in "${some_algorithms[@]}" hierarchical; do
-      # With more PEs than processors every call takes a time slice or more.
-      all=(-b 68 -e 100000 -d all -o all)
-      [ $((nodes * pes)) -le 2 ] || all=(-b 4100 -e 4100)
-      [ $algo != hierarchical ] || [ "$pes" = 1 ] || all+=(-d all)
-      check "all_reduce by $algo on $nodes hosts with $pes PEs" 0 "$right" HEDDLE_ALGO=$algo \
-        job "$nodes" "$pes" "$bin/heddle-perf" all_reduce "${sizes[@]}" "${all[@]}"
-    done
+    # With more PEs than processors every call takes a time slice or more.
+    all=(-b 68 -e 100000 -d all -o all)
+    [ $((nodes * pes)) -le 2 ] || all=(-b 4100 -e 4100)
+    check "all_reduce on $nodes hosts with $pes PEs" 0 "$right" \
+      job "$nodes" "$pes" "$bin/heddle-perf" all_reduce "${sizes[@]}" "${all[@]}" --ways $all_reduces
+    [ "$pes" = 1 ] || all+=(-d all)
+    check "all_reduce by hosts on $nodes hosts with $pes PEs" 0 "$right" HEDDLE_ALGO=hierarchical \
+      job "$nodes" "$pes" "$bin/heddle-perf" all_reduce "${sizes[@]}" "${all[@]}"
   done
   for each in "${collectives[@]}"; do
     set_types "$each"
-    check "$each on 2 hosts" 0 "$right" HEDDLE_ALGO=${each#*:} \
-      job 2 1 "$bin/heddle-perf" "${each%:*}" -b 68 -e 100000 "${types[@]}" -o all "${sizes[@]}" -r 1
+    ways=${each#*:}
+    check "$each on 2 hosts" 0 "$right" \
+      job 2 1 "$bin/heddle-perf" "${each%:*}" -b 68 -e 100000 "${types[@]}" -o all "${sizes[@]}" -r 1 --ways "$ways"
     # Again, more PEs than processors.
-    [[ $each == *:one_shot || $each == *:two_shot ]] || check "$each on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} \
-      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 4100 -e 4100 "${types[@]}" "${sizes[@]}" -r 1
+    [[ $ways != one_shot && $ways != two_shot ]] || continue
+    ways=${ways#one_shot,} ways=${ways#two_shot,}
+    check "$each on 2 hosts with 2 PEs" 0 "$right" \
+      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 4100 -e 4100 "${types[@]}" "${sizes[@]}" -r 1 --ways "$ways"
   done
-  for each in reduce_scatter:hierarchical reduce:hierarchical; do
-    check "$each on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} \
-      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 68 -e 100000 "${sizes[@]}" -r 1
+  for operation in reduce_scatter reduce; do
+    check "$operation by hosts on 2 hosts with 2 PEs" 0 "$right" \
+      job 2 2 "$bin/heddle-perf" $operation -b 68 -e 100000 "${sizes[@]}" -r 1 --ways hierarchical
   done
   for each in "${by_hosts[@]}"; do
-    check "$each on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} \
-      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 8 -e 700000 -f 290 -n 1 -w 0 -r 1
+    check "$each on 2 hosts with 2 PEs" 0 "$right" \
+      job 2 2 "$bin/heddle-perf" "${each%:*}" -b 8 -e 700000 -f 290 -n 1 -w 0 -r 1 --ways "${each#*:}"
   done
   check "broadcasts by blocks of several threads" 0 "$right" HEDDLE_ALGO=ring HEDDLE_BLOCK_THREADS=4 \
     job 2 1 "$bin/heddle-perf" broadcast -b 2000 -e 700000 -f 350 -n 20 -r 1
@@ -66,11 +68,10 @@ on_hosts() {
   check "small floats rounded once, beside others, on 2 hosts with 2 PEs" 0 "$right" HEDDLE_ACCUMULATE_F32=1 \
     job 2 2 "$bin/heddle-perf" all_reduce -b 8 -e 8 -n 1 -w 0 -d all
   # Rings and trees go host by host all the same.
-  for each in all_reduce:ring all_reduce:tree all_reduce:hierarchical reduce_scatter:ring reduce_scatter:hierarchical reduce:ring \
-    reduce:tree reduce:hierarchical "${by_hosts[@]}"; do
+  for each in all_reduce:ring,tree,hierarchical reduce_scatter:ring,hierarchical reduce:ring,tree,hierarchical "${by_hosts[@]}"; do
     set_types "$each"
-    check "$each on 2 hosts whose PEs are dealt in turn" 0 "$right" HEDDLE_ALGO=${each#*:} \
-      job_in_turn 2 2 "$bin/heddle-perf" "${each%:*}" -b 4100 -e 4100 "${types[@]}" "${sizes[@]}" -r 1
+    check "$each on 2 hosts whose PEs are dealt in turn" 0 "$right" \
+      job_in_turn 2 2 "$bin/heddle-perf" "${each%:*}" -b 4100 -e 4100 "${types[@]}" "${sizes[@]}" -r 1 --ways "${each#*:}"
   done
   check "large buffers" 0 "$right" job 2 1 "$bin/heddle-perf" all_reduce -b 1000000 -e 9000000 -f 9 -n 1 -w 0
   check "flags of 8 bits" 0 "$right" HEDDLE_EPOCH_BITS=8 job 2 1 "$bin/heddle-perf" all_reduce -b 8 -e 8 -n 300
@@ -113,19 +114,17 @@ on_many_hosts() {
 }
 
 on_one_host() {
-  local n algo operation all each
+  local n operation all each
   export HEDDLE_P2P_DISABLE=1
   for n in 2 3 5; do
-    for algo in "${some_algorithms[@]}"; do
-      all=(-b 68 -e 100000 -d all -o all)
-      [ "$n" -le 2 ] || all=(-b 4100 -e 4100 -d all)
-      check "all_reduce by $algo on $n PEs" 0 "$right" HEDDLE_ALGO=$algo \
-        "$bin/heddle-run" --bind-to none --timeout 50 -n "$n" "$bin/heddle-perf" all_reduce "${sizes[@]}" "${all[@]}"
-    done
+    all=(-b 68 -e 100000 -d all -o all)
+    [ "$n" -le 2 ] || all=(-b 4100 -e 4100 -d all)
+    check "all_reduce on $n PEs" 0 "$right" "$bin/heddle-run" --bind-to none --timeout 90 -n "$n" \
+      "$bin/heddle-perf" all_reduce "${sizes[@]}" "${all[@]}" --ways $all_reduces
   done
   for each in "${collectives[@]}"; do
-    check "$each on 3 PEs" 0 "$right" HEDDLE_ALGO=${each#*:} "$bin/heddle-run" --bind-to none --timeout 50 -n 3 \
-      "$bin/heddle-perf" "${each%:*}" -b 68 -e 100000 -d all -o all "${sizes[@]}" -r 1
+    check "$each on 3 PEs" 0 "$right" "$bin/heddle-run" --bind-to none --timeout 90 -n 3 \
+      "$bin/heddle-perf" "${each%:*}" -b 68 -e 100000 -d all -o all "${sizes[@]}" -r 1 --ways "${each#*:}"
   done
   check "the choice in the log" 0 "INFO coll: all_reduce up to 64 bytes, team world: .* us expected, runner-up .* us; buffers" \
     HEDDLE_DEBUG=INFO "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-perf" all_reduce -b 64 -e 64 -n 1 -w 0

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <string_view>
 
+#include "forced_way.hpp"
 #include "report/command.hpp"
 #include "session.hpp"
 
@@ -35,7 +36,12 @@ bool measure(const perf::options& chosen, const heddle::runtime& runtime) {
   out.start();
   for (int cycle = 0; cycle < chosen.cycles; ++cycle) {
     out.begin_cycle(cycle);
-    measure_sizes(with);
+    if (chosen.ways.empty()) measure_sizes(with);
+    for (const auto& way : chosen.ways) {
+      const perf::forced_way forced(with, way);
+      out.begin_way(way);
+      measure_sizes(with);
+    }
   }
   return out.finish();
 }

@@ -113,6 +113,19 @@ void add_content(CLI::App& app, options& into) {
   app.add_option_function<std::string>(
       "-r,--root", [&](const std::string& text) { into.root = root_of(text); },
       "of reduce, broadcast, gather and scatter (0); all or -1: each PE in turn");
+  app.add_option_function<std::vector<std::string>>(
+         "--ways",
+         [&](const std::vector<std::string>& all) {
+           for (const auto& each : all) {
+             const auto found = parse_way(each);
+             if (!found)
+               throw CLI::ValidationError("--ways",
+                                          fmt::format("{}: not {}", each, names_of_ways()));
+             into.ways.push_back(*found);
+           }
+         },
+         "measure by each of these algorithms and protocols, as ring:simple,tree:ll,one_shot")
+      ->delimiter(',');
   auto* buffers = app.add_option_function<std::string>(
       "--buffers",
       [&](const std::string& text) {
@@ -161,7 +174,8 @@ std::string misplaced(const CLI::App& app, const options& given) {
     bool has;
     const char* whose;
   };
-  const std::array<rule, 12> rules = {{
+  const std::array<rule, 13> rules = {{
+      {"--ways", collective, of_collectives},
       {"--agg_iters", collective, of_collectives},
       {"--cudagraph", collective, of_collectives},
       {"--blocking", collective, of_collectives},

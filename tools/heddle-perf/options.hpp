@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "operations.hpp"
+#include "ways.hpp"
 
 namespace perf {
 
@@ -44,8 +45,9 @@ struct options {
   averaging average = averaging::largest;
   std::vector<heddle_type_t> types = {HEDDLE_FLOAT32};
   std::vector<redop> reductions = {redop::sum};
-  int checks = 1;  ///< 0: none; n: what is timed, and n - 1 runs more
-  int root = 0;    ///< all_roots: each PE in turn
+  std::vector<way> ways;  ///< one after the other; empty: as heddle chooses
+  int checks = 1;         ///< 0: none; n: what is timed, and n - 1 runs more
+  int root = 0;           ///< all_roots: each PE in turn
   memory buffers = memory::symmetric;
   int threads_as_pes = 0;
   int queues = 0;         ///< of rate; 0: one, then more up to the contexts

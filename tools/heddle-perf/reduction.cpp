@@ -67,8 +67,8 @@ class made_op {
 template <class T>
 class measurement {
  public:
-  measurement(const session& with, redop op, heddle::op made, std::size_t unit, int root, T* input,
-              T* output, bool in_place)
+  measurement(const session& with, redop op, heddle::op made, const exact_inputs<T>& values,
+              std::size_t unit, int root, T* input, T* output, bool in_place)
       : with_(with),
         what_(kind_of(with.chosen.what)),
         op_(op),
@@ -81,7 +81,7 @@ class measurement {
         count_(pieces_.counts[mine()]),
         input_(input),
         output_(in_place ? input + first_ : output),
-        values_(op, with.world.my_pe(), with.world.n_pes()) {}
+        values_(values) {}
 
   row run() const {
     row measured;
@@ -169,7 +169,7 @@ class measurement {
   const std::size_t count_;  ///< of it
   T* const input_;
   T* const output_;
-  const exact_inputs<T> values_;
+  const exact_inputs<T>& values_;
 };
 
 template <class T>
@@ -177,6 +177,7 @@ void measure_type(const session& with, redop op, const device_buffer& in,
                   const device_buffer& out) {
   constexpr auto type = static_cast<heddle_type_t>(heddle::element_type<T>);
   const made_op<T> made(with, op);
+  const exact_inputs<T> values(op, with.world.my_pe(), with.world.n_pes());
   for (const int root : roots_of(with))
     for (const std::size_t size : with.chosen.sizes()) {
       const std::size_t unit = size / sizeof(T) / load_of(with).all;
@@ -184,7 +185,8 @@ void measure_type(const session& with, redop op, const device_buffer& in,
       with.out.progress(fmt::format("{} of {} bytes, {}, {}", with.chosen.what.name, size,
                                     name_of(type), name_of(op)));
       const auto run = [&](bool in_place) {
-        return measurement<T>(with, op, made, unit, root, in.as<T>(), out.as<T>(), in_place).run();
+        return measurement<T>(with, op, made, values, unit, root, in.as<T>(), out.as<T>(), in_place)
+            .run();
       };
       const auto apart = run(false);
       with.out.add({apart, run(true)});

@@ -69,11 +69,26 @@ void results::begin_cycle(int cycle) const {
   if (speaks_ && chosen_.cycles > 1) fmt::print("# cycle {} of {}\n", cycle + 1, chosen_.cycles);
 }
 
+void results::begin_way(const way& forced) {
+  forced_ = forced;
+  if (!speaks_) return;
+  const bool any = forced.protocol == HEDDLE_PROTOCOL_AUTO;
+  fmt::print("# by {}{}{}\n", name_of(forced.algorithm), any ? "" : " ",
+             any ? "" : name_of(forced.protocol));
+}
+
 void results::progress(const std::string& what) const {
   if (speaks_ && ::isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[Kmeasuring {} ...\r", what);
 }
 
-void results::add(const std::vector<row>& line) {
+void results::add(std::vector<row> line) {
+  for (row& each : line) {
+    if (!forced_) break;
+    each.is_forced = true;
+    if (each.algo != "none") continue;
+    each.algo = name_of(forced_->algorithm);
+    each.proto = name_of(forced_->protocol);
+  }
   lines_.push_back(line);
   if (!speaks_) return;
   if (::isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K");
@@ -144,6 +159,7 @@ void results::write_json() const {
           {"busbw", measured.busbw},
           {"wrong", measured.wrong ? nlohmann::ordered_json(*measured.wrong) : nullptr}});
       if (measured.root >= 0) written["root"] = measured.root;
+      if (measured.is_forced) written["forced"] = true;
       if (measured.cpu_us) written["cpu_us"] = *measured.cpu_us;
       if (measured.queues > 0) {
         written["queues"] = measured.queues;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <heddle/runtime.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,10 @@ class results {
   void start();
   /// Of all sizes, counted from 0.
   void begin_cycle(int cycle) const;
+  /// What is added from here on is measured by it.
+  void begin_way(const way& forced);
   /// A line of the table: out of place, and in place where the operation has it.
-  void add(const std::vector<row>& line);
+  void add(std::vector<row> line);
   /// On a terminal: what is being measured, to be overwritten by the next line.
   void progress(const std::string& what) const;
   /// The closing lines, and the files. False if any element was wrong.
@@ -34,6 +37,7 @@ class results {
   const bool speaks_;
   const int n_pes_;
   const std::string device_;
+  std::optional<way> forced_;
   std::vector<std::vector<row>> lines_;
 };
 

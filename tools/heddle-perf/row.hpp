@@ -20,6 +20,7 @@ struct row {
   bool in_place = false;
   std::string algo = "none";
   std::string proto = "none";
+  bool is_forced = false;        ///< to go that way
   double time_us = 0;            ///< of an operation, back to back: the median over batches
   double latency_us = 0;         ///< of one by itself, after a barrier: the median
   std::optional<double> cpu_us;  ///< of the host until it is issued, back to back; if asked for

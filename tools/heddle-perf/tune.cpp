@@ -20,7 +20,7 @@ namespace {
 using nlohmann::ordered_json;
 
 /// One that plans choose by size from those of its group.
-struct way {
+struct candidate {
   const char* name;  ///< in profiles
   heddle_collective_t what;
   heddle_algorithm_t algorithm;
@@ -29,7 +29,7 @@ struct way {
 };
 struct group {
   const char* name;
-  std::vector<way> ways;
+  std::vector<candidate> ways;
 };
 
 /// What can be told apart here.
@@ -114,11 +114,11 @@ using lines = std::map<std::string, line>;
 /// "words up to 64, slots up to 512, direct": which is quickest.
 std::string choices(const group& all, const lines& costs) {
   std::string text;
-  const way* chosen = nullptr;
+  const candidate* chosen = nullptr;
   constexpr std::size_t most = std::size_t{1} << 30;
   for (std::size_t bytes = 8; bytes <= most; bytes *= 2) {
     const auto* best = &all.ways.front();
-    for (const way& each : all.ways)
+    for (const candidate& each : all.ways)
       if (costs.at(each.name).at(bytes) < costs.at(best->name).at(bytes)) best = &each;
     if (chosen && best != chosen) text += fmt::format("{} up to {}, ", chosen->name, bytes / 2);
     chosen = best;
@@ -127,7 +127,7 @@ std::string choices(const group& all, const lines& costs) {
 }
 
 void answer(void* user, heddle_collective_t, std::size_t, int, heddle_choice_t* choice) {
-  const auto& wanted = *static_cast<const way*>(user);
+  const auto& wanted = *static_cast<const candidate*>(user);
   choice->algorithm = wanted.algorithm;
   choice->protocol = wanted.protocol;
 }
@@ -140,7 +140,7 @@ class tuner {
         input_(with, (std::size_t{16} << 20) + 16),
         output_(with, (std::size_t{16} << 20) * n_pes_ + 16) {}
 
-  [[nodiscard]] std::vector<point> measure(way wanted) {
+  [[nodiscard]] std::vector<point> measure(candidate wanted) {
     std::vector<point> points;
     with_.world.set_chooser(answer, &wanted);
     for (std::size_t bytes = 8; bytes <= wanted.largest; bytes *= 2)
@@ -206,7 +206,7 @@ void tune(const session& with) {
   int changed = 0;
   const auto groups = groups_here(with.on_host, with.world.ref().has_network());
   for (const group& all : groups) {
-    for (const way& each : all.ways) {
+    for (const candidate& each : all.ways) {
       const auto points = measuring.measure(each);
       const line cost = found[each.name] = fit(points);
       profile["ways"][each.name] = {{"fixed_ns", cost.fixed_ns}, {"ns_per_kib", cost.ns_per_kib}};

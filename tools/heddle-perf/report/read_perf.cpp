@@ -41,6 +41,7 @@ perf_run::line read_line(const json_value& row, std::size_t n_pes) {
   }
   const auto algo = row["algo"].text();
   if (algo != "none") read.plan = algo + " " + row["proto"].text();
+  if (row.has("forced")) read.way += ", " + read.plan;
   return read;
 }
 

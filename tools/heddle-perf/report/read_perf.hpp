@@ -14,7 +14,7 @@ namespace perf::report {
 struct perf_run {
   struct line {
     std::string title;  ///< of what it is compared in: operation, type, reduction, PEs
-    std::string way;    ///< of this line among them: the number of queues
+    std::string way;    ///< of this line among them: the number of queues, or what was forced
     std::size_t bytes = 0;
     double time_us = 0;
     double latency_us = 0;
