@@ -20,7 +20,7 @@ from runner import contenders, hosts, machine, measure, rdma, report, rules, ses
 
 def main() -> int:
     parser = session.options(__doc__.splitlines()[0],
-                             "put, all_reduce, fresh, collectives_2, collectives_4, all_reduce_4, crowded_8, init, team, network_2, "
+                             "put, all_reduce, fresh, collectives_2, collectives_4, all_reduce_4, crowded_8, init, team, plans, network_2, "
                              "network_4, network_collectives_2, network_collectives_4, network_put, rdma")
     arguments = parser.parse_args()
     if not arguments.no_build and not session.build(arguments.build_dir, "benchmarks"):

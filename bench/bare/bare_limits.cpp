@@ -4,8 +4,10 @@
 // What two processes on one machine can do with shared memory and nothing else: no library, not
 // even heddle. The limit that heddle is measured against.
 #include "../all_reduce_sweep.hpp"
+#include "../collective_sweep.hpp"
 #include "../put_sweep.hpp"
 #include "all_reduce.hpp"
+#include "collective.hpp"
 #include "copy.hpp"
 
 using namespace bench;
@@ -47,13 +49,25 @@ void all_reduces(bare::pair& pair, const options& options) {
     }
 }
 
+void other_collectives(bare::pair& pair, const options& options) {
+  std::uint64_t epoch = 0;
+  for (const bare::kernels* kernels : bare::usable_kernels())
+    for (const bool streaming : {false, true}) {
+      bare::collectives contender(pair, *kernels, streaming, epoch);
+      sweep_collectives(contender, std::string(streaming ? "streaming " : "") + kernels->name,
+                        options);
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   std::string part = argc > 1 ? argv[1] : "";
-  const auto parts = {"flag", "copy", "all_reduce"};
+  const auto parts = {"flag", "copy", "all_reduce", "collectives"};
   if (std::find(parts.begin(), parts.end(), part) == parts.end()) {
-    std::fprintf(stderr, "bare_limits: say what to measure: flag, copy or all_reduce [options]\n");
+    std::fprintf(
+        stderr,
+        "bare_limits: say what to measure: flag, copy, all_reduce or collectives [options]\n");
     return 2;
   }
   const auto options = bench::options::parse(argc - 1, argv + 1, "bare limits of two processes");
@@ -64,6 +78,7 @@ int main(int argc, char** argv) {
       if (part == "flag") ping_pongs(pair, options);
       if (part == "copy") copies(pair, options);
       if (part == "all_reduce") all_reduces(pair, options);
+      if (part == "collectives") other_collectives(pair, options);
     });
   });
 }

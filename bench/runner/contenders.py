@@ -75,6 +75,10 @@ class Launchers:
         path, missing = self._program("bare_limits")
         return Contender(name, (path, *args), missing=missing)
 
+    def alone(self, name: str, program_name: str) -> Contender:
+        path, missing = self._program(program_name)
+        return Contender(name, (path,), missing=missing, bound=False)
+
     def heddle(self, name: str, program_name: str, n: int, *args: str, bind: bool = True,
                **env: str):
         path, missing = self._program(program_name)
@@ -156,7 +160,10 @@ def blocks(bin_dir: Path, quick: bool) -> list[Block]:
     ]
     for n in (2, 4):
         bind = n == 2
+        large = _sizes(*((2 * MI, 16 * MI) if quick else (MI, 2 * MI, 4 * MI, 8 * MI, 16 * MI, 32 * MI, 64 * MI)))
+        bare = (to.bare("bare", "collectives", *large, "--batches", "3"),) if n == 2 else ()
         result.append(Block(f"collectives_{n}", f"The other collectives, {n} PEs", (
+            *bare,
             to.heddle("heddle", "bench_collective", n, *step, bind=bind),
             to.openmpi("mpi_collective", n, *step, bind=bind),
             to.mpich("mpi_collective", n, *step, bind=bind),
@@ -179,5 +186,8 @@ def blocks(bin_dir: Path, quick: bool) -> list[Block]:
     ), rounds, wall=True, probe=flag))
     result.append(Block("team", "What a team costs", (
         to.heddle("heddle", "bench_team_cost", 2, bind=False),
+    ), 1, probe=flag))
+    result.append(Block("plans", "What a PE of 65,536 finds out before its first collective", (
+        to.alone("heddle", "bench_plan_scale"),
     ), 1, probe=flag))
     return result

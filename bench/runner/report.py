@@ -124,7 +124,20 @@ def against_peers(block: dict[str, Series], what: str, called: int) -> str:
 
 
 def collectives_section(block: dict[str, Series]) -> str:
-    return "\n\n".join(against_peers(block, what, 1) for what in COLLECTIVES if any(one.sizes(what) for one in block.values()))
+    parts = [against_peers(block, what, 1) for what in COLLECTIVES if any(one.sizes(what) for one in block.values())]
+    return "\n\n".join([*parts, *([bare_collectives(block)] if "bare" in block else [])])
+
+
+def bare_collectives(block: dict[str, Series]) -> str:
+    heddle, bare = block["heddle"], block["bare"]
+    rows = []
+    for what in COLLECTIVES:
+        for size in bare.sizes(what):
+            best = bare.best_variant(what, size)
+            rows.append([what, human(size), best or "-", microseconds(bare.median(what, best, size)),
+                         microseconds(heddle.median(what, "heddle", size)),
+                         _ratio(heddle, (what, "heddle"), bare, (what, best), size)])
+    return "Against the best bare copies:\n\n" + table(["", "size", "best bare", "bare, us", "heddle, us", "heddle / bare"], rows)
 
 
 # what, by bare libfabric and by heddle, and in words
@@ -214,8 +227,9 @@ def section(block: Block, series: dict[str, Series]) -> str:
     elif block.name == "init":
         body = init_section(series)
     else:
-        body = table(["fact", "bytes"], [[fact, f"{value:,.0f}"] for fact, value in
-                                         series["heddle"].facts.items()])
+        unit = "us" if block.name == "plans" else "bytes"
+        body = table(["fact", unit], [[fact, f"{value:,.0f}"] for fact, value in
+                                      series["heddle"].facts.items()])
     parts = [f"## {block.title}", body, probes(block, series) if not block.wall else "", failures(series)]
     return "\n\n".join(part for part in parts if part)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass
 
-from .contenders import COMPARED, KI, MI, PEERS
+from .contenders import COLLECTIVES, COMPARED, KI, MI, PEERS
 from .measure import Results, Series
 
 
@@ -159,6 +159,17 @@ def collectives_rules(results: Results, name: str, pes: str) -> list[Verdict]:
             for verdict in faster_than(peer, results[name], what, called, f"{what}, {pes}")]
 
 
+def collectives_against_bare(block: dict[str, Series]) -> list[Verdict]:
+    heddle, bare = block["heddle"], block["bare"]
+    verdicts = []
+    for what in COLLECTIVES:
+        sizes = bare.sizes(what)
+        ratios = [compare(heddle, (what, "heddle"), bare, (what, bare.best_variant(what, s)), s) for s in sizes]
+        verdicts.append(decide(f"{what} bandwidth against the best bare copies, 1 MiB up, 2 PEs", "at least 0.85", sizes,
+                               ratios, 1 / 0.85, False, missing(heddle, bare), inverse=True))
+    return verdicts
+
+
 def network_put_rules(results: Results) -> list[Verdict]:
     block = results["network_put"]
     heddle, bare = block["heddle"], block["bare libfabric"]
@@ -225,6 +236,15 @@ def team_rules(results: Results) -> list[Verdict]:
     return verdicts
 
 
+def plans_rules(results: Results) -> list[Verdict]:
+    series = results["plans"]["heddle"]
+    rule, limit = "rings, trees and all plans of a PE of 65,536 on 8,192 nodes", "under 1 s"
+    us = series.facts.get("plans_of_65536_pes")
+    if us is None:
+        return [Verdict(rule, limit, False, f"not measured: {missing(series)}")]
+    return [Verdict(rule, limit, us < 1e6, f"{us / 1000:.1f} ms")]
+
+
 def rdma_rules(results: Results) -> list[Verdict]:
     both = results["rdma"]["machine"]
     verdicts = []
@@ -250,7 +270,8 @@ ON_HOSTS = {2: "a PE on each of 2 hosts", 4: "2 PEs on each of 2 hosts"}
 RULES = {
     "put": put_rules,
     "all_reduce": all_reduce_rules,
-    "collectives_2": lambda results: collectives_rules(results, "collectives_2", "2 PEs"),
+    "collectives_2": lambda results: [*collectives_rules(results, "collectives_2", "2 PEs"),
+                                      *collectives_against_bare(results["collectives_2"])],
     "collectives_4": lambda results: collectives_rules(results, "collectives_4", "4 PEs"),
     "all_reduce_4": lambda results: all_reduce_against_peers(results["all_reduce_4"], "4 PEs"),
     "crowded_8": crowded_rules,
@@ -264,6 +285,7 @@ RULES = {
     "rdma": rdma_rules,
     "init": lambda results: [init_rule(results)],
     "team": team_rules,
+    "plans": plans_rules,
 }
 
 

@@ -86,11 +86,11 @@ class Verdicts(unittest.TestCase):
         results = {block.name: {c.name: absent for c in block.contenders}
                    for block in every_block()}
         verdicts = rules.judge(results)
-        self.assertEqual(len(verdicts), 78)
+        self.assertEqual(len(verdicts), 86)
         for verdict in verdicts:
             self.assertFalse(verdict.passed)
             self.assertIn("not measured: heddle-run is not built", verdict.found)
-        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 78)
+        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 86)
 
 
 class Tables(unittest.TestCase):
@@ -182,9 +182,30 @@ class Collectives(unittest.TestCase):
         self.assertEqual(passed(0.6), [True, False] * 4 + [True] * 16)
         self.assertEqual(passed(1.1), [False] * 8 + [True, False] * 4 + [True] * 8)
 
+    def test_move_large_pieces_as_the_best_bare_copies_do(self):
+        def block(ours):
+            def series(variants):
+                return Series(rounds=[{(what, variant, contenders.MI): us for what in contenders.COLLECTIVES
+                                       for variant, us in variants.items()}], probes_us=[STILL])
+            return {"heddle": series({"heddle": ours}), "bare": series({"avx2": 90.0, "streaming avx2": 85.0})}
+        self.assertEqual([v.passed for v in rules.collectives_against_bare(block(100.0))], [True] * 7)
+        self.assertEqual([v.passed for v in rules.collectives_against_bare(block(100.1))], [False] * 7)
+        self.assertIn("| scatter | 1 MiB | streaming avx2 | 85.0 | 100.0 | 1.18 |",
+                      report.bare_collectives(block(100.0)))
+
     def test_are_shown_with_both_peers(self):
         text = report.collectives_section(self.results(0.5)["collectives_2"])
         self.assertIn("| 8 B | 0.500 | 1.000 | 2.000 | 4.000 | 0.50 | 0.25 | 0.12 |", text)
+
+
+class Plans(unittest.TestCase):
+    def passed(self, **facts):
+        return rules.plans_rules({"plans": {"heddle": Series(facts=facts)}})[0].passed
+
+    def test_take_less_than_a_second(self):
+        self.assertTrue(self.passed(plans_of_65536_pes=999_999.0))
+        self.assertFalse(self.passed(plans_of_65536_pes=1e6))
+        self.assertFalse(self.passed())
 
 
 class Sections(unittest.TestCase):

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#include "collective.hpp"
+
+#include <cstring>
+#include <stdexcept>
+
+#include "all_reduce.hpp"
+
+namespace bench::bare {
+
+namespace {
+
+void require(bool arrived) {
+  if (!arrived)
+    throw std::runtime_error(
+        "the other process did not answer within ten seconds, in a bare collective");
+}
+
+}  // namespace
+
+void collectives::copy(float* to, const float* from, std::size_t n) const {
+  (streaming_ ? kernels_.copy_streaming : kernels_.copy)(to, from, n);
+}
+
+void collectives::say_ready() { raise(pair_.box(pair_.other()).ready, epoch_); }
+void collectives::await_ready() { require(wait_for(pair_.box(pair_.me()).ready, epoch_)); }
+void collectives::say_done() { raise(pair_.box(pair_.other()).done, epoch_); }
+void collectives::await_done() { require(wait_for(pair_.box(pair_.me()).done, epoch_)); }
+
+double collectives::largest(double x) {
+  ++epoch_;
+  std::memcpy(pair_.box(pair_.me()).slot[0], &x, sizeof x);
+  say_ready();
+  await_ready();
+  double other;
+  std::memcpy(&other, pair_.box(pair_.other()).slot[0], sizeof other);
+  say_done();
+  await_done();
+  return x > other ? x : other;
+}
+
+void collectives::broadcast(std::size_t piece) {
+  ++epoch_;
+  if (is_root()) {
+    say_ready();
+    return await_done();
+  }
+  await_ready();
+  copy(pair_.output(1), pair_.output(0), piece / sizeof(float));
+  say_done();
+}
+
+void collectives::all_gather(std::size_t piece) {
+  ++epoch_;
+  const std::size_t n = piece / sizeof(float);
+  float* out = pair_.output(pair_.me());
+  say_ready();
+  copy(out + static_cast<std::size_t>(pair_.me()) * n, pair_.input(pair_.me()), n);
+  await_ready();
+  copy(out + static_cast<std::size_t>(pair_.other()) * n, pair_.input(pair_.other()), n);
+  say_done();
+  await_done();
+}
+
+void collectives::all_to_all(std::size_t piece) {
+  ++epoch_;
+  const std::size_t n = piece / sizeof(float);
+  const std::size_t mine = static_cast<std::size_t>(pair_.me()) * n;
+  float* out = pair_.output(pair_.me());
+  say_ready();
+  copy(out + mine, pair_.input(pair_.me()) + mine, n);
+  await_ready();
+  copy(out + static_cast<std::size_t>(pair_.other()) * n, pair_.input(pair_.other()) + mine, n);
+  say_done();
+  await_done();
+}
+
+void collectives::gather(std::size_t piece) {
+  ++epoch_;
+  const std::size_t n = piece / sizeof(float);
+  if (!is_root()) {
+    say_ready();
+    return await_done();
+  }
+  copy(pair_.output(0), pair_.input(0), n);
+  await_ready();
+  copy(pair_.output(0) + n, pair_.input(1), n);
+  say_done();
+}
+
+void collectives::scatter(std::size_t piece) {
+  ++epoch_;
+  const std::size_t n = piece / sizeof(float);
+  if (is_root()) {
+    say_ready();
+    copy(pair_.output(0), pair_.input(0), n);
+    return await_done();
+  }
+  await_ready();
+  copy(pair_.output(1), pair_.input(0) + n, n);
+  say_done();
+}
+
+void collectives::reduce_scatter(std::size_t piece) {
+  ++epoch_;
+  const std::size_t n = piece / sizeof(float);
+  const std::size_t mine = static_cast<std::size_t>(pair_.me()) * n;
+  say_ready();
+  await_ready();
+  kernels_.add(pair_.output(pair_.me()), pair_.input(0) + mine, pair_.input(1) + mine, n);
+  say_done();
+  await_done();
+}
+
+void collectives::reduce(std::size_t piece) {
+  ++epoch_;
+  if (!is_root()) {
+    say_ready();
+    return await_done();
+  }
+  await_ready();
+  kernels_.add(pair_.output(0), pair_.input(0), pair_.input(1), piece / sizeof(float));
+  say_done();
+}
+
+}  // namespace bench::bare
