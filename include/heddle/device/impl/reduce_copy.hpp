@@ -274,14 +274,17 @@ template <class T, class Op, int Sources, int Destinations>
   T* const* to = Destinations ? destinations : with.destinations;
   for (size_t at = begin; at < end; at += line) {
     typename vector::type sum[line / width];
-    for (size_t v = 0; v < line / width; ++v) {
-      sum[v] = vector::load(from[0] + at + v * width);
-      for (int s = 1; s < n_sources; ++s)
-        sum[v] = vector::combine(reduction.op, sum[v], vector::load(from[s] + at + v * width));
-      sum[v] = vector::template finish<Op>(sum[v], reduction);
+    for (size_t v = 0; v < line / width; ++v) sum[v] = vector::load(from[0] + at + v * width);
+    for (int s = 1; s < n_sources; ++s) {
+      const T* source = from[s] + at;
+      for (size_t v = 0; v < line / width; ++v)
+        sum[v] = vector::combine(reduction.op, sum[v], vector::load(source + v * width));
     }
-    for (int d = 0; d < n_destinations; ++d)
-      for (size_t v = 0; v < line / width; ++v) vector::stream(to[d] + at + v * width, sum[v]);
+    for (auto& each : sum) each = vector::template finish<Op>(each, reduction);
+    for (int d = 0; d < n_destinations; ++d) {
+      T* there = to[d] + at;
+      for (size_t v = 0; v < line / width; ++v) vector::stream(there + v * width, sum[v]);
+    }
   }
   _mm_sfence();  // streaming stores are weakly ordered: after this they are before any later
                  // release
@@ -390,6 +393,8 @@ template <class T, class Op>
       if constexpr (combines_lines<T, Op>) {
         if (with.n_sources == 2 && with.n_destinations == 2) {
           reduce_lines<T, Op, 2, 2>(with, lines, lines_end, reduction);
+        } else if (with.n_sources == 2 && with.n_destinations == 1) {
+          reduce_lines<T, Op, 2, 1>(with, lines, lines_end, reduction);
         } else {
           reduce_lines<T, Op, 0, 0>(with, lines, lines_end, reduction);
         }
