@@ -33,13 +33,13 @@ bool is_rooted(collective what) {
 /// many do it.
 bool receiver_copies(collective what) { return what != collective::gather; }
 
-/// As AllReduce's results (plan.cpp): from the bytes of a piece on with which the buffers of all
-/// PEs are more than the caches hold.
+/// From the bytes of a piece on with which the buffers of all PEs fill the caches. Results of
+/// reductions (plan.cpp) begin beyond that: what they are combined from is still there then.
 std::size_t streaming_from(collective what, const plan_question& question) {
   if (question.on_cuda) return always;
   const bool has_many_pieces = what == collective::all_gather || what == collective::all_to_all;
   const auto n_pes = static_cast<std::size_t>(question.n_pes);
-  return question.cache_bytes / (2 * n_pes * (has_many_pieces ? n_pes : 1)) + 1;
+  return question.cache_bytes / (2 * n_pes * (has_many_pieces ? n_pes : 1));
 }
 
 // ---- how a broadcast or an all_gather takes its way, by the model of cost_model.hpp ----
