@@ -79,14 +79,11 @@ void collectives::all_to_all(std::size_t piece) {
 void collectives::gather(std::size_t piece) {
   ++epoch_;
   const std::size_t n = piece / sizeof(float);
-  if (!is_root()) {
-    say_ready();
-    return await_done();
-  }
-  copy(pair_.output(0), pair_.input(0), n);
-  await_ready();
-  copy(pair_.output(0) + n, pair_.input(1), n);
+  say_ready();
+  await_ready();  // the root's output may be written
+  copy(pair_.output(0) + (is_root() ? 0 : n), pair_.input(pair_.me()), n);
   say_done();
+  await_done();
 }
 
 void collectives::scatter(std::size_t piece) {
@@ -115,13 +112,14 @@ void collectives::reduce_scatter(std::size_t piece) {
 
 void collectives::reduce(std::size_t piece) {
   ++epoch_;
-  if (!is_root()) {
-    say_ready();
-    return await_done();
-  }
+  const std::size_t n = piece / sizeof(float);
+  const std::size_t begin = is_root() ? 0 : n / 2;
+  const std::size_t mine = is_root() ? n / 2 : n - n / 2;
+  say_ready();
   await_ready();
-  kernels_.add(pair_.output(0), pair_.input(0), pair_.input(1), piece / sizeof(float));
+  kernels_.add(pair_.output(0) + begin, pair_.input(0) + begin, pair_.input(1) + begin, mine);
   say_done();
+  await_done();
 }
 
 }  // namespace bench::bare
