@@ -122,7 +122,7 @@ parser device() {
 const std::vector<variable>& variables() {
   static const std::vector<variable> table = {
       {"HEDDLE_ACCUMULATE_F32", "0",
-       "1: the host's reductions of float16, bfloat16 and float8 elements are rounded once, "
+       "1: reductions of float16, bfloat16 and float8 elements are rounded once, "
        "whichever way they go: along a ring combinations travel as float32, two or four times the "
        "bytes",
        flag(&environment::accumulate_f32)},
