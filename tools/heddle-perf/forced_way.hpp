@@ -2,22 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "session.hpp"
+#include <heddle/team.hpp>
+
 #include "ways.hpp"
 
 namespace perf {
 
-/// For as long as it lives, the collectives of the operation that is measured go one way; those
-/// that heddle-perf calls for itself may, if they are of its family.
+/// For as long as it lives, a team's collectives that combine go one way, or those that do not;
+/// those that heddle-perf calls for itself among them.
 class forced_way {
  public:
-  forced_way(const session& with, const way& to)
-      : with_(with), wanted_{to, with.chosen.what.kind == family::reduction} {
-    with_.world.set_chooser(answer, &wanted_);
+  forced_way(const heddle::team& team, const way& to, bool combining)
+      : team_(team), wanted_{to, combining} {
+    team_.set_chooser(answer, &wanted_);
   }
   ~forced_way() {
     try {
-      with_.world.set_chooser(nullptr);
+      team_.set_chooser(nullptr);
     } catch (const heddle::error&) {
       // The team goes on as it was.
     }
@@ -28,7 +29,7 @@ class forced_way {
  private:
   struct wish {
     way to;
-    bool combines;
+    bool combining;
   };
   static void answer(void* user, heddle_collective_t what, std::size_t /*bytes*/, int /*n_pes*/,
                      heddle_choice_t* choice) {
@@ -36,12 +37,12 @@ class forced_way {
     const bool combines = what == HEDDLE_COLLECTIVE_ALL_REDUCE ||
                           what == HEDDLE_COLLECTIVE_REDUCE_SCATTER ||
                           what == HEDDLE_COLLECTIVE_REDUCE;
-    if (combines != wanted.combines) return;
+    if (combines != wanted.combining) return;
     choice->algorithm = wanted.to.algorithm;
     choice->protocol = wanted.to.protocol;
   }
 
-  const session& with_;
+  const heddle::team team_;
   wish wanted_;
 };
 

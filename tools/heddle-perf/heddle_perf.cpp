@@ -38,7 +38,7 @@ bool measure(const perf::options& chosen, const heddle::runtime& runtime) {
     out.begin_cycle(cycle);
     if (chosen.ways.empty()) measure_sizes(with);
     for (const auto& way : chosen.ways) {
-      const perf::forced_way forced(with, way);
+      const perf::forced_way forced(with.world, way, chosen.what.kind == perf::family::reduction);
       out.begin_way(way);
       measure_sizes(with);
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "device_buffer.hpp"
+#include "forced_way.hpp"
 #include "session.hpp"
 
 namespace perf {
@@ -23,8 +24,7 @@ using nlohmann::ordered_json;
 struct candidate {
   const char* name;  ///< in profiles
   heddle_collective_t what;
-  heddle_algorithm_t algorithm;
-  heddle_protocol_t protocol;
+  way to;
   std::size_t largest;  ///< size to measure: of the combination, or of a piece
 };
 struct group {
@@ -47,30 +47,30 @@ std::vector<group> groups_here(bool on_host, bool has_network) {
   constexpr std::size_t k = 1024;
   if (has_network)
     return {{"all_reduce",
-             {{"network_one_shot", all_reduce, one_shot, simple, 16 * k},
-              {"network_link", all_reduce, ring, simple, 256 * k}}},
+             {{"network_one_shot", all_reduce, {one_shot, simple}, 16 * k},
+              {"network_link", all_reduce, {ring, simple}, 256 * k}}},
             {"pieces",
-             {{"network_slots", all_gather, one_shot, simple, 256 * k},
-              {"network_direct", all_gather, direct, simple, 1024 * k}}}};
+             {{"network_slots", all_gather, {one_shot, simple}, 256 * k},
+              {"network_direct", all_gather, {direct, simple}, 1024 * k}}}};
   const std::size_t more = on_host ? 1 : 64;  // a GPU's ways part later
   std::vector<group> all = {{"all_reduce",
-                             {{"one_shot_ll", all_reduce, one_shot, ll, k * more},
-                              {"one_shot", all_reduce, one_shot, simple, 8 * k * more},
-                              {"two_shot", all_reduce, two_shot, simple, 16 * k * more}}},
+                             {{"one_shot_ll", all_reduce, {one_shot, ll}, k * more},
+                              {"one_shot", all_reduce, {one_shot, simple}, 8 * k * more},
+                              {"two_shot", all_reduce, {two_shot, simple}, 16 * k * more}}},
                             {"links",
-                             {{"link_ll", all_reduce, ring, ll, 4 * k * more},
-                              {"link", all_reduce, ring, simple, 16 * k * more}}},
+                             {{"link_ll", all_reduce, {ring, ll}, 4 * k * more},
+                              {"link", all_reduce, {ring, simple}, 16 * k * more}}},
                             {"pieces",
-                             {{"words", all_gather, one_shot, ll, k * more},
-                              {"slots", all_gather, one_shot, simple, 4 * k * more},
-                              {"direct", all_gather, direct, simple, 8 * k * more}}},
+                             {{"words", all_gather, {one_shot, ll}, k * more},
+                              {"slots", all_gather, {one_shot, simple}, 4 * k * more},
+                              {"direct", all_gather, {direct, simple}, 8 * k * more}}},
                             {"pieces of one PE",
-                             {{"rooted_words", broadcast, one_shot, ll, k * more},
-                              {"rooted_slots", broadcast, one_shot, simple, 8 * k * more},
-                              {"rooted_direct", broadcast, direct, simple, 8 * k * more}}}};
+                             {{"rooted_words", broadcast, {one_shot, ll}, k * more},
+                              {"rooted_slots", broadcast, {one_shot, simple}, 8 * k * more},
+                              {"rooted_direct", broadcast, {direct, simple}, 8 * k * more}}}};
   if (!on_host) {
-    all[0].ways.push_back({"one_shot_ll128", all_reduce, one_shot, ll128, 8 * k * more});
-    all[1].ways.push_back({"link_ll128", all_reduce, ring, ll128, 8 * k * more});
+    all[0].ways.push_back({"one_shot_ll128", all_reduce, {one_shot, ll128}, 8 * k * more});
+    all[1].ways.push_back({"link_ll128", all_reduce, {ring, ll128}, 8 * k * more});
   }
   return all;
 }
@@ -126,12 +126,6 @@ std::string choices(const group& all, const lines& costs) {
   return text + chosen->name;
 }
 
-void answer(void* user, heddle_collective_t, std::size_t, int, heddle_choice_t* choice) {
-  const auto& wanted = *static_cast<const candidate*>(user);
-  choice->algorithm = wanted.algorithm;
-  choice->protocol = wanted.protocol;
-}
-
 class tuner {
  public:
   explicit tuner(const session& with)
@@ -140,12 +134,11 @@ class tuner {
         input_(with, (std::size_t{16} << 20) + 16),
         output_(with, (std::size_t{16} << 20) * n_pes_ + 16) {}
 
-  [[nodiscard]] std::vector<point> measure(candidate wanted) {
+  [[nodiscard]] std::vector<point> measure(const candidate& wanted) {
     std::vector<point> points;
-    with_.world.set_chooser(answer, &wanted);
+    const forced_way forced(with_.world, wanted.to, wanted.what == HEDDLE_COLLECTIVE_ALL_REDUCE);
     for (std::size_t bytes = 8; bytes <= wanted.largest; bytes *= 2)
       points.push_back({bytes, time(wanted.what, bytes)});
-    with_.world.set_chooser(nullptr);
     return points;
   }
 
