@@ -2,43 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "collective.hpp"
 
-#include <cstring>
-#include <stdexcept>
-
 #include "all_reduce.hpp"
 
 namespace bench::bare {
-
-namespace {
-
-void require(bool arrived) {
-  if (!arrived)
-    throw std::runtime_error(
-        "the other process did not answer within ten seconds, in a bare collective");
-}
-
-}  // namespace
 
 void collectives::copy(float* to, const float* from, std::size_t n) const {
   (streaming_ ? kernels_.copy_streaming : kernels_.copy)(to, from, n);
 }
 
 void collectives::say_ready() { raise(pair_.box(pair_.other()).ready, epoch_); }
-void collectives::await_ready() { require(wait_for(pair_.box(pair_.me()).ready, epoch_)); }
+void collectives::await_ready() { require_answer(wait_for(pair_.box(pair_.me()).ready, epoch_)); }
 void collectives::say_done() { raise(pair_.box(pair_.other()).done, epoch_); }
-void collectives::await_done() { require(wait_for(pair_.box(pair_.me()).done, epoch_)); }
-
-double collectives::largest(double x) {
-  ++epoch_;
-  std::memcpy(pair_.box(pair_.me()).slot[0], &x, sizeof x);
-  say_ready();
-  await_ready();
-  double other;
-  std::memcpy(&other, pair_.box(pair_.other()).slot[0], sizeof other);
-  say_done();
-  await_done();
-  return x > other ? x : other;
-}
+void collectives::await_done() { require_answer(wait_for(pair_.box(pair_.me()).done, epoch_)); }
 
 void collectives::broadcast(std::size_t piece) {
   ++epoch_;

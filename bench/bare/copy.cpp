@@ -12,17 +12,29 @@ namespace bench::bare {
 
 namespace {
 
-void require(bool arrived) {
-  if (!arrived)
-    throw std::runtime_error("the other process did not answer within ten seconds, in a bare copy");
-}
-
 // The epoch of agree() and the count of ping-pongs go on through the whole program, as the flags
 // do.
 std::uint64_t agree_epoch = 0;
 std::uint64_t ping_epoch = 0;
 
 }  // namespace
+
+void require_answer(bool arrived) {
+  if (!arrived) throw std::runtime_error("the other process did not answer within ten seconds");
+}
+
+double agree(pair& pair, double x) {
+  // Two slots that alternate, as in the one_shot AllReduce.
+  ++agree_epoch;
+  mailbox& mine = pair.box(pair.me());
+  mailbox& theirs = pair.box(pair.other());
+  std::memcpy(theirs.slot[agree_epoch % 2], &x, sizeof x);
+  raise(theirs.arrived[agree_epoch % 2], agree_epoch);
+  require_answer(wait_for(mine.arrived[agree_epoch % 2], agree_epoch));
+  double other;
+  std::memcpy(&other, mine.slot[agree_epoch % 2], sizeof other);
+  return x > other ? x : other;
+}
 
 std::vector<copy_method> copy_methods() {
   std::vector<copy_method> methods = {
@@ -38,19 +50,6 @@ std::vector<copy_method> copy_methods() {
         {std::string("streaming ") + kernels->name, elements(kernels->copy_streaming)});
   }
   return methods;
-}
-
-double copier::agree(double x) {
-  // Two slots that alternate, as in the one_shot AllReduce.
-  ++agree_epoch;
-  mailbox& mine = pair_.box(pair_.me());
-  mailbox& theirs = pair_.box(pair_.other());
-  std::memcpy(theirs.slot[agree_epoch % 2], &x, sizeof x);
-  raise(theirs.arrived[agree_epoch % 2], agree_epoch);
-  require(wait_for(mine.arrived[agree_epoch % 2], agree_epoch));
-  double other;
-  std::memcpy(&other, mine.slot[agree_epoch % 2], sizeof other);
-  return x > other ? x : other;
 }
 
 void copier::puts(std::size_t bytes, std::uint64_t n) {
@@ -84,7 +83,7 @@ void copier::flag_round_trips(std::uint64_t n) {
   for (std::uint64_t i = 0; i < n; ++i) {
     ++ping_epoch;
     if (pair_.me() == 0) raise(theirs.ping, ping_epoch);
-    require(wait_for(mine.ping, ping_epoch));
+    require_answer(wait_for(mine.ping, ping_epoch));
     if (pair_.me() == 1) raise(theirs.ping, ping_epoch);
   }
 }
@@ -104,7 +103,8 @@ void copier::payload_round_trips(std::uint64_t n, bool one_line) {
       __atomic_store_n(ring, ping_epoch, __ATOMIC_RELEASE);
     };
     if (pair_.me() == 0) send();
-    require(spin_until([&] { return __atomic_load_n(signal, __ATOMIC_ACQUIRE) == ping_epoch; }));
+    require_answer(
+        spin_until([&] { return __atomic_load_n(signal, __ATOMIC_ACQUIRE) == ping_epoch; }));
     value = __atomic_load_n(payload, __ATOMIC_RELAXED) + 1;
     __atomic_store_n(payload, 0, __ATOMIC_RELAXED);  // takes the lines back: see all_reduce.hpp
     mine.done.taken = ping_epoch;

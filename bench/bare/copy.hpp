@@ -11,6 +11,11 @@
 
 namespace bench::bare {
 
+/// The larger of both processes' x, to both: a barrier.
+double agree(pair& pair, double x);
+/// Throws if the other process did not do its part in time.
+void require_answer(bool arrived);
+
 /// A way to copy bytes (a multiple of 8).
 struct copy_method {
   std::string name;
@@ -26,7 +31,7 @@ class copier {
   copier(pair& pair, const copy_method& method) : pair_(pair), method_(method) {}
 
   [[nodiscard]] int my_pe() const { return pair_.me(); }
-  double agree(double x);
+  double agree(double x) { return bare::agree(pair_, x); }
   void puts(std::size_t bytes, std::uint64_t n);
   void verify(std::size_t bytes);
 
