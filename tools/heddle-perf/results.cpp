@@ -82,13 +82,13 @@ void results::progress(const std::string& what) const {
 }
 
 void results::add(std::vector<row> line) {
-  for (row& each : line) {
-    if (!forced_) break;
-    each.is_forced = true;
-    if (each.algo != "none") continue;
-    each.algo = name_of(forced_->algorithm);
-    each.proto = name_of(forced_->protocol);
-  }
+  if (forced_)
+    for (row& each : line) {
+      each.is_forced = true;
+      if (each.algo != "none") continue;
+      each.algo = name_of(forced_->algorithm);
+      each.proto = name_of(forced_->protocol);
+    }
   lines_.push_back(line);
   if (!speaks_) return;
   if (::isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K");

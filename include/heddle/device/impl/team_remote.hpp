@@ -258,10 +258,8 @@ HEDDLE_APART HEDDLE_FN inline void team_ref::remote_quiet() const {
   (void)await_reply(post(what, nullptr), operation::quiet, -1);
 }
 
-/// Tells `pe` that the team is aborted, and for what wait of this PE if it was one (a GPU has no
-/// registers to spare for that: who wants to know asks). No wait, since the proxy may be what
-/// fails.
-/// `told` becomes what is at `to` there, a symmetric place.
+/// Tells `pe` that the team is aborted; what is `told` with it becomes what is at `to` there, a
+/// symmetric place. No wait, since the proxy may be what fails.
 HEDDLE_APART HEDDLE_FN inline void team_ref::remote_abort(int pe, uint64_t code, const void* told,
                                                           size_t bytes, const void* to) const {
   const command_queue_ref& queue = proxy_->queues[context_];

@@ -63,6 +63,8 @@ HEDDLE_APART HEDDLE_FN inline void team_ref::refuse(operation op, int pe, uint64
 HEDDLE_FN inline void team_ref::abort_at(int pe, uint64_t code) const {
   if (!slots_ || slots_[pe] >= 0) return set_abort_word(pe, code);
   if (!proxy_) return;
+  // For what wait of this PE, if it was one. A GPU has no registers to spare for that: who wants to
+  // know asks.
   const bool has_record = !HEDDLE_ON_CUDA && load(&control_->failure.state, acquire) == 2;
   remote_abort(pe, code, &control_->failure, has_record ? sizeof(wait_record) : 0, &control_->told);
 }
