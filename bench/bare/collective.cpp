@@ -17,13 +17,14 @@ void collectives::await_done() { require_answer(wait_for(pair_.box(pair_.me()).d
 
 void collectives::broadcast(std::size_t piece) {
   ++epoch_;
-  if (is_root()) {
-    say_ready();
-    return await_done();
-  }
+  const std::size_t n = piece / sizeof(float);
+  const std::size_t begin = is_root() ? 0 : n / 2;
+  const std::size_t mine = is_root() ? n / 2 : n - n / 2;
+  say_ready();
   await_ready();
-  copy(pair_.output(1), pair_.output(0), piece / sizeof(float));
+  copy(pair_.output(1) + begin, pair_.output(0) + begin, mine);
   say_done();
+  await_done();
 }
 
 void collectives::all_gather(std::size_t piece) {

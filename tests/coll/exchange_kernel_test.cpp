@@ -60,9 +60,9 @@ byte byte_of(int call, int from, int to, std::size_t i) {
 template <class Pieces>
 class call_of_pe {
  public:
-  /// `same`: this PE sends one piece to all.
+  /// `same`: this PE sends one piece to all. `in_place`: from where it receives it.
   call_of_pe(const local_team& team, int pe, int call, exchange_args<Pieces> args, bool same,
-             buffers where, std::size_t skew = 0)
+             buffers where, std::size_t skew = 0, bool in_place = false)
       : team_(team), pe_(pe), call_(call), same_(same), args_(args) {
     std::size_t in = 0;
     std::size_t out = 0;
@@ -82,14 +82,15 @@ class call_of_pe {
     input_ = private_input ? own_input_.data() + skew : team.user<byte>(pe, skew);
     output_ = private_output ? own_output_.data() + 2 * skew
                              : team.user<byte>(pe, (std::size_t{24} << 20) + 2 * skew);
+    if (in_place) output_ = input_;
     args_.team = team.ref(pe);
     args_.what = operation::all_to_all;
     args_.input = input_;
     args_.output = output_;
+    std::memset(output_, 0xee, out + 1);
     for (int other = 0; other < team.n_pes(); ++other)
       for (std::size_t i = 0; i < args.sends.bytes_of(other); ++i)
         input_[args.sends.offset_of(other) + i] = byte_of(call, pe, same ? 0 : other, i);
-    std::memset(output_, 0xee, out + 1);
   }
 
   void launch(int channels) const {
@@ -130,9 +131,10 @@ class call_of_pe {
   std::size_t out_bytes_;
 };
 
-enum class pattern { broadcast, all_gather, all_to_all, gather, scatter };
-constexpr pattern all_patterns[] = {pattern::broadcast, pattern::all_gather, pattern::all_to_all,
-                                    pattern::gather, pattern::scatter};
+enum class pattern { broadcast, broadcast_in_place, all_gather, all_to_all, gather, scatter };
+constexpr pattern all_patterns[] = {pattern::broadcast,  pattern::broadcast_in_place,
+                                    pattern::all_gather, pattern::all_to_all,
+                                    pattern::gather,     pattern::scatter};
 
 exchange_args<equal_pieces> args_of(pattern what, int pe, int root, std::size_t bytes,
                                     const ways& by) {
@@ -146,6 +148,7 @@ exchange_args<equal_pieces> args_of(pattern what, int pe, int root, std::size_t 
   const bool is_root = pe == root;
   switch (what) {
     case pattern::broadcast:
+    case pattern::broadcast_in_place:
       args.to = is_root ? everybody : nobody;
       args.from = root;
       args.sends = args.receives = whole;
@@ -176,7 +179,10 @@ exchange_args<equal_pieces> args_of(pattern what, int pe, int root, std::size_t 
 }
 
 bool sends_the_same(pattern what) {
-  return what == pattern::broadcast || what == pattern::all_gather || what == pattern::gather;
+  return what != pattern::all_to_all && what != pattern::scatter;
+}
+bool is_in_place(pattern what, const exchange_args<equal_pieces>& args) {
+  return what == pattern::broadcast_in_place && args.to == everybody;
 }
 
 }  // namespace
@@ -196,9 +202,9 @@ TEST_CASE("every pattern, way and kind of memory is exact on any number of PEs")
           for (const pattern what : all_patterns)
             for (const std::size_t bytes : {1, 8, 65, 2049, 70001}) {
               ++mine;
-              const call_of_pe<equal_pieces> one(team, pe, mine,
-                                                 args_of(what, pe, mine % n_pes, bytes, by),
-                                                 sends_the_same(what), where);
+              const auto args = args_of(what, pe, mine % n_pes, bytes, by);
+              const call_of_pe<equal_pieces> one(team, pe, mine, args, sends_the_same(what), where,
+                                                 0, is_in_place(what, args));
               one.launch(1);
               one.check();
             }
@@ -214,7 +220,7 @@ TEST_CASE("calls of many shapes follow each other, and no PE waits for another b
   CHECK_NOTHROW(team.run([&](int pe) {
     std::mt19937 random(1);  // the same on all PEs
     for (int call = 0; call < 1500; ++call) {
-      const auto what = all_patterns[random() % 5];
+      const auto what = all_patterns[random() % 6];
       const ways& by = all_ways[random() % 5];
       const auto where = all_buffers[random() % 5];
       const int root = static_cast<int>(random() % n_pes);
@@ -222,8 +228,9 @@ TEST_CASE("calls of many shapes follow each other, and no PE waits for another b
       const std::size_t most = random() % 8 == 0 ? 70'000 : random() % 2 == 0 ? 3000 : 40;
       const std::size_t bytes = 1 + random() % most;
       const std::size_t skew = random() % 3;
-      const call_of_pe<equal_pieces> one(team, pe, call, args_of(what, pe, root, bytes, by),
-                                         sends_the_same(what), where, skew);
+      const auto args = args_of(what, pe, root, bytes, by);
+      const call_of_pe<equal_pieces> one(team, pe, call, args, sends_the_same(what), where, skew,
+                                         is_in_place(what, args));
       one.launch(channels);
       one.check();
     }

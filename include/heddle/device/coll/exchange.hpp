@@ -22,8 +22,8 @@
 ///     slots    a slot of the mailbox at a time, then its flag: one hop, two copies
 ///     packets  the same where the network joins them: a piece of up to 32 KiB at once
 ///     direct   the two tell each other where the piece is and where it goes, and one of them
-///              copies it there: two hops, one copy. What is in the heap on neither side goes by
-///              slots.
+///              copies it there, or both do where the sender has nothing else to copy: two hops,
+///              one copy. What is in the heap on neither side goes by slots.
 ///
 /// Words, slots and packets go in steps, in each of which a pair moves one in either direction:
 /// mailbox.hpp says what that gives for nothing.
@@ -322,14 +322,15 @@ class exchange_channel : mailbox_channel<B> {
   /// Tells the PEs with which this one has direct pieces where they are. Whether there are any.
   HEDDLE_FN bool tell_places() const {
     bool any = false;
+    const uint64_t parts = parts_of_sent();
     for (int i = 1; i < team_.n_pes(); ++i) {
       const int pe = after(i);
       if (!meets(pe)) continue;
       any = true;
       if ((i - 1) % block_.size() != block_.rank()) continue;
-      this->tell_place(
-          pe, mailbox::both,
-          {meetings_with(pe) + 1, place_to(pe), bytes_to(pe), place_from(pe), bytes_from(pe), 0});
+      this->tell_place(pe, mailbox::both,
+                       {meetings_with(pe) + 1, place_to(pe), bytes_to(pe), place_from(pe),
+                        bytes_from(pe), parts, 0});
     }
     return any;
   }
@@ -345,18 +346,25 @@ class exchange_channel : mailbox_channel<B> {
   }
 
   HEDDLE_FN bool move_directly() {
+    const uint64_t parts = parts_of_sent();
     for (int i = 1; i < team_.n_pes(); ++i) {
       const int pe = after(i);
+      const auto& theirs = from(pe).place[mailbox::both];
       const piece in = received(pe);
       if (in.by == way::by_receiver) {
-        const byte* there =
-            team_.ptr(team_.heap(), pe) + load(&from(pe).place[mailbox::both].source, relaxed);
-        copy(block_, args_.output + in.offset, there + (in.offset - args_.receives.offset_of(pe)),
-             in.bytes, stores_for(in.bytes));
+        const size_t done = this->first_part(in, load(&theirs.parts, relaxed), place_from(pe));
+        const byte* there = team_.ptr(team_.heap(), pe) + load(&theirs.source, relaxed) +
+                            (in.offset - args_.receives.offset_of(pe));
+        copy(block_, args_.output + in.offset + done, there + done, in.bytes - done,
+             stores_for(in.bytes));
       }
       const piece out = sent(pe);
-      if (out.by == way::by_sender && !team_.is_remote(pe))
-        copy(block_, team_.ptr(target_of(pe, out), pe), args_.input + out.offset, out.bytes,
+      size_t bytes = 0;
+      if (out.by == way::by_receiver)
+        bytes = this->first_part(out, parts, load(&theirs.target, relaxed));
+      if (out.by == way::by_sender && !team_.is_remote(pe)) bytes = out.bytes;
+      if (bytes > 0)
+        copy(block_, team_.ptr(target_of(pe, out), pe), args_.input + out.offset, bytes,
              stores_for(out.bytes));
     }
     block_.sync();
@@ -375,6 +383,19 @@ class exchange_channel : mailbox_channel<B> {
     for (int i = 1 + block_.rank(); going && i < team_.n_pes(); i += block_.size())
       if (meets(after(i))) ++meetings_with(after(i));
     return going;
+  }
+  /// meeting::parts of what this PE sends.
+  HEDDLE_FN uint64_t parts_of_sent() const {
+    const int me = team_.my_pe();
+    int sends = 0;
+    bool copies =
+        bytes_to(me) > 0 && bytes_from(me) > 0 &&
+        args_.input + args_.sends.offset_of(me) != args_.output + args_.receives.offset_of(me);
+    for (int i = 1; i < team_.n_pes(); ++i) {
+      copies |= bytes_from(after(i)) > 0;
+      sends += bytes_to(after(i)) > 0;
+    }
+    return this->parts_for(sends, copies);
   }
   /// Where at `pe` a piece goes that this PE brings there, as a symmetric address.
   HEDDLE_FN byte* target_of(int pe, const piece& out) const {

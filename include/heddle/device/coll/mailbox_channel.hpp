@@ -252,6 +252,7 @@ class mailbox_channel {
     store(&place.source_bytes, mine.source_bytes, relaxed);
     store(&place.target, mine.target, relaxed);
     store(&place.target_bytes, mine.target_bytes, relaxed);
+    store(&place.parts, mine.parts, relaxed);
     store(&place.count, mine.count, release);
   }
   /// Tells `pe` that this PE is done with its memory, when all threads are. With `bytes`, it brings
@@ -272,6 +273,18 @@ class mailbox_channel {
     const bool has_target = target != channel_scratch::not_symmetric;
     if (has_source && (pull || !has_target)) return way::by_receiver;
     return has_target ? way::by_sender : slots_for(pe);
+  }
+
+  /// How many parts a piece has of which its sender brings the first (meeting::parts): as many as
+  /// copy then. `sends`: to how many PEs it sends. `copies`: it has something to copy as it is.
+  /// A GPU sends as fast as its links in any case.
+  HEDDLE_FN static uint64_t parts_for(int sends, bool copies) {
+    return HEDDLE_ON_CUDA || copies ? 0 : static_cast<uint64_t>(sends) + 1;
+  }
+  /// The bytes of the first part, of a piece that goes by its receiver. `target`: where it goes.
+  HEDDLE_FN static size_t first_part(const piece& all, uint64_t parts, uint64_t target) {
+    if (parts == 0 || target == channel_scratch::not_symmetric) return 0;
+    return all.bytes / parts / cache_line * cache_line;
   }
 
   // ---- at the end ----

@@ -90,7 +90,7 @@ class relay_channel : mailbox_channel<B> {
         const uint64_t mine = place();
         this->tell_place(pe, role,
                          {meetings_with(pe, role) + 1, sends ? mine : 0, sends ? args_.bytes : 0,
-                          sends ? 0 : mine, sends ? 0 : args_.bytes, 0});
+                          sends ? 0 : mine, sends ? 0 : args_.bytes, 0, 0});
       });
     }
     bool going = true;

@@ -74,7 +74,7 @@ class transfer_loop {
     group_.sync();  // the call before has counted
     HEDDLE_ROLLED
     for (int k = 0; k < args_.n; ++k) {
-      if (k > 0 && are_of_one_lane(k - 1, k)) continue;
+      if (!begins_lane(k)) continue;
       at_[lanes_] = k;
       stage_[lanes_++] = phase::begins;
     }
@@ -100,6 +100,9 @@ class transfer_loop {
 
   /// That which lane i is at.
   HEDDLE_FN const transfer& of(int i) const { return list_[at_[i]]; }
+
+  /// Whether transfer k is the first of its lane.
+  HEDDLE_FN bool begins_lane(int k) const { return k == 0 || !are_of_one_lane(k - 1, k); }
 
   const transfers_args& args_;
   const transfer* list_;

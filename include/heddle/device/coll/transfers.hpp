@@ -9,7 +9,8 @@
 /// from its bytes:
 ///
 ///     words, slots    step by step, as the receiver empties them
-///     direct          both tell where they have it, and meet; one of them copies; both leave
+///     direct          both tell where they have it, and meet; one of them copies, or both do where
+///                     the sender does nothing but send; both leave
 namespace heddle {
 
 namespace detail {
@@ -20,7 +21,7 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B, L
   using base = mailbox_channel<B>;
   using loop = transfer_loop<transfer_channel<B, Lanes>, B, Lanes>;
   using base::block_, base::team_, base::from, base::at;
-  using loop::args_, loop::of, loop::stage_;
+  using loop::args_, loop::list_, loop::of, loop::stage_;
   using phase = typename loop::phase;
   friend loop;
 
@@ -29,6 +30,7 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B, L
       : base(block, args.team, operation::receive), loop(block, args, list) {}
 
   HEDDLE_FN void run() {
+    parts_ = parts_of_sent();
     this->run_all();
     this->settle_all();
   }
@@ -57,6 +59,17 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B, L
   }
   HEDDLE_FN mailbox_word& left_by_other(const transfer& t) const {
     return from(t.pe).left[role_of_other(t)];
+  }
+  /// meeting::parts of what this PE sends.
+  HEDDLE_FN uint64_t parts_of_sent() const {
+    int sends = 0;
+    bool copies = false;
+    for (int k = 0; k < args_.n; ++k) {
+      const transfer& t = list_[k];
+      copies |= !t.is_send || t.pe == team_.my_pe();
+      sends += this->begins_lane(k);
+    }
+    return this->parts_for(sends, copies);
   }
   HEDDLE_FN piece part(int i) const { return this->part_of(states_[i].by, 0, of(i).bytes); }
 
@@ -105,8 +118,8 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B, L
     const uint64_t place = team_.symmetric_offset(t.memory, t.bytes);
     const uint64_t count = meetings_of(t) + 1;
     this->tell_place(t.pe, role_of(t),
-                     t.is_send ? mailbox::meeting{count, place, t.bytes, 0, 0, 0}
-                               : mailbox::meeting{count, 0, 0, place, t.bytes, 0});
+                     t.is_send ? mailbox::meeting{count, place, t.bytes, 0, 0, parts_, 0}
+                               : mailbox::meeting{count, 0, 0, place, t.bytes, 0, 0});
   }
   HEDDLE_FN void begin_steps(int i) {
     stage_[i] = phase::moves;
@@ -136,16 +149,20 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B, L
       begin_steps(i);
       return true;
     }
-    const piece mine_of_it = part(i);
-    const bool pulls = states_[i].by == way::by_receiver && !t.is_send;
-    const bool pushes = states_[i].by == way::by_sender && t.is_send;
-    byte* there = team_.heap() + (pulls ? source : target) + mine_of_it.offset;
-    byte* here = t.memory + mine_of_it.offset;
+    const piece all = part(i);
+    const bool by_receiver = states_[i].by == way::by_receiver;
+    const uint64_t parts = t.is_send ? parts_ : load(&theirs.parts, relaxed);
+    const size_t first = by_receiver ? this->first_part(all, parts, target) : all.bytes;
+    const size_t copied = t.is_send ? first : all.bytes - first;
+    byte* here = t.memory + all.offset;
+    byte* there = nullptr;
+    if (copied > 0) there = team_.heap() + (t.is_send ? target : source) + all.offset;
     const stores how = t.bytes >= args_.streaming_from ? stores::streaming : stores::cached;
-    if (pulls) copy(block_, here, team_.ptr(there, t.pe), mine_of_it.bytes, how);
-    if (pushes && !team_.is_remote(t.pe))
-      copy(block_, team_.ptr(there, t.pe), here, mine_of_it.bytes, how);
-    leave(i, there, here, pushes ? mine_of_it.bytes : 0);
+    if (!t.is_send && copied > 0)
+      copy(block_, here + first, team_.ptr(there, t.pe) + first, copied, how);
+    if (t.is_send && copied > 0 && !team_.is_remote(t.pe))
+      copy(block_, team_.ptr(there, t.pe), here, copied, how);
+    leave(i, there, here, t.is_send ? copied : 0);
     return true;
   }
 
@@ -205,6 +222,7 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B, L
     stage_[i] = phase::over;
   }
 
+  uint64_t parts_ = 0;
   state states_[Lanes];
 };
 
