@@ -203,7 +203,10 @@ class mailbox_channel {
       uint64_t data = 0;
       if (!read_word(pe, step, w, data)) return false;
       const size_t left = bytes - w * 8;
-      memcpy(target + w * 8, &data, left < 8 ? left : 8);
+      if (left >= 8)
+        memcpy(target + w * 8, &data, 8);
+      else
+        memcpy(target + w * 8, &data, left);
     }
     return true;
   }
@@ -379,7 +382,10 @@ class mailbox_channel {
   HEDDLE_FN static uint64_t word_at(const byte* source, size_t bytes, size_t word) {
     uint64_t data = 0;
     const size_t left = bytes - word * 8;
-    memcpy(&data, source + word * 8, left < 8 ? left : 8);
+    if (left >= 8)
+      memcpy(&data, source + word * 8, 8);
+    else
+      memcpy(&data, source + word * 8, left);
     return data;
   }
   HEDDLE_FN void write_words(ll_line* ring, uint64_t first, const byte* source,
