@@ -15,7 +15,7 @@ for network in verbs verbs_rails; do run "$1/transport_test" --network=$network;
 if [ "${2:-}" = libfabric ] && [ -e /dev/infiniband/rdma_cm ]; then
   # What takes long in the emulated guest and is of libfabric more than of the card runs over its other providers.
   FI_OFI_RXM_USE_SRX=1 FI_UNIVERSE_SIZE=8 run "$1/transport_test" --network=verbs_rxm \
-    -tce="64 MiB go through*,writes and reads of every size*"
+    -tce="64 MiB go through*,writes and reads of every size*,PEs that reach for each other*"
 else
   echo "rdma_vm: not over libfabric's verbs;ofi_rxm: no libfabric or no rdma_ucm here"
 fi
