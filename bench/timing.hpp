@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 #include <vector>
 
 /// How every contender is timed. The same code is compiled into the bare, the MPI and the heddle
@@ -22,6 +23,22 @@ inline double median(std::vector<double> samples) {
   const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
   std::nth_element(samples.begin(), middle, samples.end());
   return *middle;
+}
+
+inline constexpr int woken_runs = 15;
+
+/// Microseconds that run() takes of one process while the other sleeps: the median of woken_runs,
+/// each after as long a sleep of its own as lets fall asleep what spins.
+template <class Run>
+double time_woken(Run run) {
+  std::vector<double> samples;
+  for (int i = 0; i < woken_runs; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    const double start = now_us();
+    run();
+    samples.push_back(now_us() - start);
+  }
+  return median(std::move(samples));
 }
 
 /// How long to measure one point.

@@ -5,7 +5,8 @@
 //   fabric_write_flag   8 bytes one way, seen in memory: half a ping-pong
 //   fabric_write        each 1 MiB write, with 16 under way
 //   fabric_rate         each 8-byte write, with 64 under way
-// Every write has its completion taken.
+// Every write has its completion taken. And without libfabric:
+//   tcp_wake            8 bytes to a process that sleeps in poll(), and back
 #include <CLI/CLI.hpp>
 #include <cstring>
 
@@ -77,5 +78,7 @@ int main(int argc, char** argv) {
             [&](std::uint64_t n) { stream(pair, last, big, big_window, n * big_window); });
     measure("fabric_rate", 8, small_window,
             [&](std::uint64_t n) { stream(pair, last, 8, small_window, n * small_window); });
+    if (link.me() == 0) bench::report("tcp_wake", "tcp", 8, bench::time_woken([&] { link.ask(); }));
+    for (int i = 0; link.me() == 1 && i < bench::woken_runs; ++i) link.answer();
   });
 }

@@ -4,6 +4,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -108,6 +109,22 @@ double host_link::agree(double x) {
   double other = 0;
   exchange(std::as_bytes(std::span(&x, 1)), std::as_writable_bytes(std::span(&other, 1)));
   return std::max(x, other);
+}
+
+void host_link::ask() {
+  std::array<std::byte, 8> word{};
+  exchange(word, {});
+  exchange({}, word);
+}
+
+void host_link::answer() {
+  std::array<std::byte, 8> word{};
+  pollfd waits{.fd = socket_, .events = POLLIN, .revents = 0};
+  const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(limit);
+  if (::poll(&waits, 1, static_cast<int>(patience.count())) != 1)
+    throw std::runtime_error("the other process asked nothing");
+  exchange({}, word);
+  exchange(word, {});
 }
 
 }  // namespace bench::bare

@@ -32,6 +32,11 @@ class host_link {
   /// The larger x of the two; a barrier.
   double agree(double x);
 
+  /// Sends 8 bytes to the other process, and waits, awake, until they are back.
+  void ask();
+  /// Sleeps in the kernel until 8 bytes come, and sends them back.
+  void answer();
+
  private:
   int me_;
   int socket_ = -1;

@@ -8,6 +8,7 @@
 //   network_rate          each 8-byte put from 4 blocks, which each make 64 and then a quiet
 //   network_signal_rate   the same of put_signal
 //   network_atomic_rate   the same of atomic_add
+//   network_wake          an atomic_fetch_add to a PE of which everything sleeps, until its answer
 //   network_idle          microseconds of processor time in a second in which the PEs sleep
 #include <sys/resource.h>
 
@@ -171,6 +172,19 @@ class network_putter {
     world_.barrier();
   }
 
+  /// Of PE 0; PE 1 sleeps.
+  double woken_us() {
+    world_.barrier();
+    const double us =
+        my_pe() == 0
+            ? bench::time_woken([&] { world_.atomic_fetch_add(&words_.data()->words[0], 0, 1); })
+            : 0;
+    // Longer than PE 0 takes: a barrier would spin.
+    if (my_pe() == 1)
+      std::this_thread::sleep_for(std::chrono::milliseconds(40 * bench::woken_runs));
+    return agree(us);
+  }
+
   /// Processor time of this process for each second of sleep.
   double idle_us(double seconds) {
     world_.barrier();
@@ -224,7 +238,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.0, 60.0));
   app.add_option("--only", only, "the one thing to measure, as it is called in the output")
       ->check(CLI::IsMember({"network_signal", "network_put", "network_rate", "network_signal_rate",
-                             "network_atomic_rate", "network_idle"}));
+                             "network_atomic_rate", "network_wake", "network_idle"}));
   CLI11_PARSE(app, argc, argv);
 
   return bench::run_program("network_put", [&] {
@@ -246,6 +260,10 @@ int main(int argc, char** argv) {
             [&](std::uint64_t n) { putter.small_operations<small::put_signal>(n); });
     measure("network_atomic_rate", 8, in_windows,
             [&](std::uint64_t n) { putter.small_operations<small::atomic_add>(n); });
+    if (only.empty() || only == "network_wake") {
+      const double us = putter.woken_us();
+      if (putter.my_pe() == 0) bench::report("network_wake", "heddle", 8, us);
+    }
     putter.verify();
     if (idle_s <= 0 || !(only.empty() || only == "network_idle")) return;
     const double idle = putter.idle_us(idle_s);

@@ -145,7 +145,8 @@ NETWORK_PUT = (("fabric_write_flag", "network_signal", 8, "8 bytes and their sig
                ("fabric_write", "network_put", MI, "each put of 1 MiB, 16 and a quiet"),
                ("fabric_rate", "network_rate", 8, "each put of 8 bytes, 4 blocks, 64 and a quiet"),
                ("fabric_rate", "network_signal_rate", 8, "each put_signal of 8 bytes, the same"),
-               ("", "network_atomic_rate", 8, "each atomic_add, the same"))
+               ("", "network_atomic_rate", 8, "each atomic_add, the same"),
+               ("tcp_wake", "network_wake", 8, "8 bytes to who sleeps, and back (poll() and TCP; atomic_fetch_add)"))
 
 
 def network_put_section(block: dict[str, Series]) -> str:

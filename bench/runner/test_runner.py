@@ -86,11 +86,11 @@ class Verdicts(unittest.TestCase):
         results = {block.name: {c.name: absent for c in block.contenders}
                    for block in every_block()}
         verdicts = rules.judge(results)
-        self.assertEqual(len(verdicts), 86)
+        self.assertEqual(len(verdicts), 87)
         for verdict in verdicts:
             self.assertFalse(verdict.passed)
             self.assertIn("not measured: heddle-run is not built", verdict.found)
-        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 86)
+        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 87)
 
 
 class Tables(unittest.TestCase):
@@ -130,7 +130,9 @@ class NetworkPut(unittest.TestCase):
 
     def results(self, **ours):
         """Everything at its limit, but for what is given."""
-        bare, heddle = {}, {("network_idle", "heddle", 0): ours.get("network_idle", 9999.0)}
+        bare = {("tcp_wake", "tcp", 8): 100.0}
+        heddle = {("network_idle", "heddle", 0): ours.get("network_idle", 9999.0),
+                  ("network_wake", "heddle", 8): ours.get("network_wake", 199.0)}
         for what, size, theirs, _, limit, _ in self.POINTS:
             bare[(theirs, "net", size)] = 10.0
             heddle[(what, "heddle", size)] = ours.get(what, limit)
@@ -150,6 +152,7 @@ class NetworkPut(unittest.TestCase):
             self.assertEqual(len(failing), 1)
             self.assertIn(words, failing[0])
         self.assertIn("that sleeps", self.failing(network_idle=10001.0)[0])
+        self.assertIn("all sleeps", self.failing(network_wake=201.0)[0])
 
     def test_is_shown_with_what_has_no_limit(self):
         results = self.results()["network_put"]

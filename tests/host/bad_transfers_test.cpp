@@ -90,6 +90,7 @@ TEST_CASE("groups that are not as they should be") {
     heddle_send(team, data, 4, f32, 1 - me, nullptr);
     check_error(of(heddle_stream_synchronize(self.handle(), nullptr)), usage,
                 {"heddle_stream_synchronize", "1 sends and receives", "heddle_group_end"});
+    check_error(of(heddle_team_destroy(team)), usage, {"heddle_team_destroy", "is open"});
     check_error(of(heddle_finalize(self.handle())), usage, {"heddle_finalize", "is open"});
     CHECK(heddle_group_cancel() == HEDDLE_SUCCESS);
     CHECK(heddle_stream_synchronize(self.handle(), nullptr) == HEDDLE_SUCCESS);
