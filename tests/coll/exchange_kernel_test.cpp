@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <heddle/device/coll/exchange.hpp>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "device/local_team.hpp"
@@ -270,6 +273,52 @@ TEST_CASE("pieces of any size, of which many are of no bytes") {
         one.check();
       }
     }));
+  }
+}
+
+TEST_CASE("the root of a broadcast in place brings the first of as many parts as there are PEs") {
+  constexpr std::size_t bytes = 10'000;
+  for (const std::size_t wanted : {bytes, std::size_t{6000}}) {
+    const local_team team(2, {.threads = block_threads()});
+    auto* source = team.user<byte>(0);
+    auto* target = team.user<byte>(1, 4096);
+    std::memset(source, 7, bytes);
+    // PE 1 has come, and gone without its part.
+    const auto receiver = team.ref(1);
+    auto& box = channel_scratch(team.ref(0), 0, 1).mailbox_of(1);
+    box.place[mailbox::both] = {1, 0, 0, receiver.symmetric_offset(target, wanted), wanted, 0, 0};
+    box.left[mailbox::both].value = 1;
+    team.run([&](int pe) {
+      if (pe == 1) return;
+      auto args = args_of(pattern::broadcast_in_place, 0, 0, bytes, {"direct", 0, 0});
+      args.team = team.ref(0);
+      args.what = operation::broadcast;
+      args.input = args.output = source;
+      team.launch(0, 1, exchange_kernel::of<equal_pieces>{args});
+    });
+    const auto brought = static_cast<std::size_t>(std::count(target, target + bytes, byte{7}));
+    CHECK(brought == wanted / 2 / cache_line * cache_line);
+    CHECK(std::count(target, target + brought, byte{7}) == static_cast<std::ptrdiff_t>(brought));
+  }
+}
+
+TEST_CASE("who comes after the others have given up writes nothing into their memory") {
+  for (const auto what : {pattern::broadcast_in_place, pattern::gather}) {
+    const local_team team(2, {.threads = block_threads(), .timeout = 0.2});
+    const int late = what == pattern::gather ? 1 : 0;  // who brings something
+    std::atomic<bool> gave_up = false;
+    team.run([&](int pe) {
+      auto args = args_of(what, pe, 0, 100'000, {"direct", 0, 0, what != pattern::gather});
+      const call_of_pe<equal_pieces> one(team, pe, 1, args, true, buffers::symmetric, 0,
+                                         is_in_place(what, args));
+      while (pe == late && !gave_up) std::this_thread::yield();
+      CHECK_THROWS(one.launch(1));
+      if (pe == late) return;
+      gave_up = true;
+    });
+    const auto* output = team.user<byte>(1 - late, std::size_t{24} << 20);
+    const auto own = what == pattern::gather ? std::size_t{100'000} : 0;  // the root's own piece
+    CHECK(std::count(output + own, output + 100'000 + own, byte{0xee}) == 100'000);
   }
 }
 

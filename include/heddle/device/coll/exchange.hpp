@@ -75,7 +75,7 @@ struct exchange_args {
   size_t words_up_to = 0;              ///< bytes of a piece
   size_t slots_up_to = 0;              ///< as well; more is direct
   size_t network_slots_up_to = 0;      ///< the same between PEs that memory does not join
-  bool pull = true;                    ///< who copies where either could: the receiver
+  bool pull = true;                    ///< who copies where either could (direct_way): the receiver
   size_t streaming_from = ~size_t{0};  ///< bytes that are copied round the caches, on the host
   Pieces sends{};                      ///< of `input`; a piece of no bytes is not sent
   Pieces receives{};                   ///< of `output`
@@ -360,10 +360,11 @@ class exchange_channel : mailbox_channel<B> {
       }
       const piece out = sent(pe);
       size_t bytes = 0;
+      if (out.by == way::by_sender) bytes = out.bytes;
       if (out.by == way::by_receiver)
         bytes = this->first_part(out, parts, load(&theirs.target, relaxed));
-      if (out.by == way::by_sender && !team_.is_remote(pe)) bytes = out.bytes;
-      if (bytes > 0)
+      if (bytes > 0 && !this->may_bring()) return false;
+      if (bytes > 0 && !team_.is_remote(pe))
         copy(block_, team_.ptr(target_of(pe, out), pe), args_.input + out.offset, bytes,
              stores_for(out.bytes));
     }
@@ -392,8 +393,9 @@ class exchange_channel : mailbox_channel<B> {
         bytes_to(me) > 0 && bytes_from(me) > 0 &&
         args_.input + args_.sends.offset_of(me) != args_.output + args_.receives.offset_of(me);
     for (int i = 1; i < team_.n_pes(); ++i) {
-      copies |= bytes_from(after(i)) > 0;
-      sends += bytes_to(after(i)) > 0;
+      const int pe = after(i);
+      copies |= bytes_from(pe) > 0;
+      sends += is_direct(bytes_to(pe), pe) && !team_.is_remote(pe);
     }
     return this->parts_for(sends, copies);
   }

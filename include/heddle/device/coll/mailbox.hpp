@@ -68,7 +68,7 @@ struct mailbox {
     uint64_t source_bytes;
     uint64_t target;  ///< of what it receives
     uint64_t target_bytes;
-    /// Of what it sends and both could copy, it brings the first of so many parts itself; 0: none.
+    /// Of what it sends and either could copy, it copies the first of so many equal parts; 0: none.
     uint64_t parts;
     uint64_t taken;  ///< see take_back
   };

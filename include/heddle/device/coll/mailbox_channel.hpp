@@ -243,7 +243,8 @@ class mailbox_channel {
 
   // ---- meetings, in which a piece is moved directly ----
 
-  /// Tells `pe` where this PE has what they exchange. By one thread.
+  /// Tells `pe` where this PE has what they exchange (a remote one not `parts`, which are for
+  /// memory). By one thread.
   HEDDLE_FN void tell_place(int pe, mailbox::role role, const mailbox::meeting& mine) const {
     auto& there = from(team_.my_pe()).place[role];
     if (team_.is_remote(pe))
@@ -270,7 +271,8 @@ class mailbox_channel {
       team_.tell(word, count, pe);
   }
   /// Which way a piece goes that is not for words and slots. `source`, `target`: offsets in the
-  /// heap, or not_symmetric. The same at both ends. `pull`: who copies where either could.
+  /// heap, or not_symmetric. The same at both ends. `pull`: who copies where either could, but for
+  /// the first part (parts_for).
   HEDDLE_FN way direct_way(int pe, uint64_t source, uint64_t target, bool pull) const {
     const bool has_source = source != channel_scratch::not_symmetric && !team_.is_remote(pe);
     const bool has_target = target != channel_scratch::not_symmetric;
@@ -278,17 +280,22 @@ class mailbox_channel {
     return has_target ? way::by_sender : slots_for(pe);
   }
 
-  /// How many parts a piece has of which its sender brings the first (meeting::parts): as many as
-  /// copy then. `sends`: to how many PEs it sends. `copies`: it has something to copy as it is.
-  /// A GPU sends as fast as its links in any case.
+  /// Into how many parts a piece is cut, of which its sender copies the first (meeting::parts): one
+  /// for it and for each PE that it sends to by memory. 0: the receiver copies all. `copies`: the
+  /// sender has other things to copy. A GPU does not share in it: its links are expected to be the
+  /// limit either way.
   HEDDLE_FN static uint64_t parts_for(int sends, bool copies) {
     return HEDDLE_ON_CUDA || copies ? 0 : static_cast<uint64_t>(sends) + 1;
   }
-  /// The bytes of the first part, of a piece that goes by its receiver. `target`: where it goes.
+  /// The bytes of the first part, of a piece whose way is by_receiver. `target`: where it goes.
   HEDDLE_FN static size_t first_part(const piece& all, uint64_t parts, uint64_t target) {
     if (parts == 0 || target == channel_scratch::not_symmetric) return 0;
     return all.bytes / parts / cache_line * cache_line;
   }
+
+  /// Who brings something to a PE waits for nobody there, and so looks itself whether to go on: who
+  /// has left with an error has the memory for other things. By all threads, with one answer.
+  HEDDLE_FN bool may_bring() const { return block_.all(block_.rank() != 0 || !team_.aborted()); }
 
   // ---- at the end ----
 

@@ -219,10 +219,8 @@ class relay_channel : mailbox_channel<B> {
     if (block_.rank() == 0) this->fill_slot(pe, out, step, source);
     return true;
   }
-  /// Waits for nobody, and so looks itself whether to go on: who has left with an error has the
-  /// memory for other things.
   HEDDLE_FN bool send_chunk(int pe, const piece& out, size_t step) {
-    if (!block_.all(block_.rank() != 0 || !team_.aborted())) return false;
+    if (!this->may_bring()) return false;
     const size_t at = out.offset + step * args_.chunk;
     const size_t n = end_of(out.by, step) - step * args_.chunk;
     const uint64_t number = from(pe).chunks_sent + step + 1;

@@ -25,7 +25,7 @@ struct transfers_args {
 
   team_ref team{};
   int n = 0;
-  bool pull = true;                    ///< who copies where either could: the receiver
+  bool pull = true;                    ///< who copies where either could (direct_way): the receiver
   size_t words_up_to = 0;              ///< bytes of a transfer
   size_t slots_up_to = 0;              ///< as well; more is direct
   size_t network_slots_up_to = 0;      ///< the same between PEs that memory does not join

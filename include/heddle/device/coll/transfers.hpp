@@ -67,7 +67,7 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B, L
     for (int k = 0; k < args_.n; ++k) {
       const transfer& t = list_[k];
       copies |= !t.is_send || t.pe == team_.my_pe();
-      sends += this->begins_lane(k);
+      sends += this->begins_lane(k) && is_direct(t) && !team_.is_remote(t.pe);
     }
     return this->parts_for(sends, copies);
   }
@@ -157,6 +157,7 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B, L
     byte* here = t.memory + all.offset;
     byte* there = nullptr;
     if (copied > 0) there = team_.heap() + (t.is_send ? target : source) + all.offset;
+    if (t.is_send && copied > 0 && !this->may_bring()) return false;
     const stores how = t.bytes >= args_.streaming_from ? stores::streaming : stores::cached;
     if (!t.is_send && copied > 0)
       copy(block_, here + first, team_.ptr(there, t.pe) + first, copied, how);
