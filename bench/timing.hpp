@@ -28,7 +28,7 @@ inline double median(std::vector<double> samples) {
 inline constexpr int woken_runs = 15;
 
 /// Microseconds that run() takes of one process while the other sleeps: the median of woken_runs,
-/// each after as long a sleep of its own as lets fall asleep what spins.
+/// each after a sleep of its own, long enough for what spins to fall asleep.
 template <class Run>
 double time_woken(Run run) {
   std::vector<double> samples;

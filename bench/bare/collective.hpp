@@ -13,8 +13,8 @@ namespace bench::bare {
 
 /// The collectives beside AllReduce between two processes, written straight on shared memory: each
 /// byte moves once, after a flag that says that it is there, and a flag says that it was taken. Who
-/// receives copies; of a gather each its own piece, and of a reduce each a half. For sizes at which
-/// the bytes, not the flags, are what counts. A contender of collective_sweep.
+/// receives copies; of a gather each its own piece, and of a broadcast and a reduce each a half.
+/// For sizes at which the bytes, not the flags, are what counts. A contender of collective_sweep.
 class collectives {
  public:
   /// `epoch` is of all calls on the pair. `streaming`: what is copied goes round the caches.

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// What libfabric itself does between two hosts, with one provider: RMA writes and nothing else.
+// What libfabric itself does between two hosts, with one provider: RMA writes alone.
 //   fabric_write_flag   8 bytes one way, seen in memory: half a ping-pong
 //   fabric_write        each 1 MiB write, with 16 under way
 //   fabric_rate         each 8-byte write, with 64 under way

@@ -121,8 +121,12 @@ void host_link::answer() {
   std::array<std::byte, 8> word{};
   pollfd waits{.fd = socket_, .events = POLLIN, .revents = 0};
   const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(limit);
-  if (::poll(&waits, 1, static_cast<int>(patience.count())) != 1)
-    throw std::runtime_error("the other process asked nothing");
+  int ready = -1;
+  do {
+    ready = ::poll(&waits, 1, static_cast<int>(patience.count()));
+  } while (ready < 0 && errno == EINTR);
+  if (ready < 0) fail("poll");
+  if (ready == 0) throw std::runtime_error("the other process asked nothing");
   exchange({}, word);
   exchange(word, {});
 }

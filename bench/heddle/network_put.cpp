@@ -8,11 +8,12 @@
 //   network_rate          each 8-byte put from 4 blocks, which each make 64 and then a quiet
 //   network_signal_rate   the same of put_signal
 //   network_atomic_rate   the same of atomic_add
-//   network_wake          an atomic_fetch_add to a PE of which everything sleeps, until its answer
+//   network_wake          an atomic_fetch_add to a PE whose threads all sleep, until its answer
 //   network_idle          microseconds of processor time in a second in which the PEs sleep
 #include <sys/resource.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <heddle/device/launch.hpp>
 #include <thread>
 
@@ -31,6 +32,7 @@ struct signals {
   heddle::signal of_block[blocks];
   std::uint64_t padding_2[12];
   std::uint64_t words[blocks];  ///< of atomic_add
+  std::uint64_t woken;          ///< network_wake is over
 };
 
 /// n round trips; who gets a payload sends back one more.
@@ -172,16 +174,17 @@ class network_putter {
     world_.barrier();
   }
 
-  /// Of PE 0; PE 1 sleeps.
+  /// Of PE 0; PE 1 sleeps until it has done.
   double woken_us() {
     world_.barrier();
-    const double us =
-        my_pe() == 0
-            ? bench::time_woken([&] { world_.atomic_fetch_add(&words_.data()->words[0], 0, 1); })
-            : 0;
-    // Longer than PE 0 takes: a barrier would spin.
-    if (my_pe() == 1)
-      std::this_thread::sleep_for(std::chrono::milliseconds(40 * bench::woken_runs));
+    double us = 0;
+    if (my_pe() == 0) {
+      us = bench::time_woken([&] { world_.atomic_fetch_add(&words_.data()->words[0], 0, 1); });
+      world_.p(&words_.data()->woken, 1, 1);
+    } else {
+      const std::atomic_ref woken(words_.data()->woken);
+      while (woken.load() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    }
     return agree(us);
   }
 

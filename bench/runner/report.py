@@ -145,8 +145,7 @@ NETWORK_PUT = (("fabric_write_flag", "network_signal", 8, "8 bytes and their sig
                ("fabric_write", "network_put", MI, "each put of 1 MiB, 16 and a quiet"),
                ("fabric_rate", "network_rate", 8, "each put of 8 bytes, 4 blocks, 64 and a quiet"),
                ("fabric_rate", "network_signal_rate", 8, "each put_signal of 8 bytes, the same"),
-               ("", "network_atomic_rate", 8, "each atomic_add, the same"),
-               ("tcp_wake", "network_wake", 8, "8 bytes to who sleeps, and back (poll() and TCP; atomic_fetch_add)"))
+               ("", "network_atomic_rate", 8, "each atomic_add, the same"))
 
 
 def network_put_section(block: dict[str, Series]) -> str:
@@ -159,8 +158,12 @@ def network_put_section(block: dict[str, Series]) -> str:
                      _ratio(heddle, (ours, "heddle"), bare, (theirs, variant), size),
                      microseconds(tcp.median(ours, "heddle", size))])
     idle, idle_tcp = (one.median("network_idle", "heddle", 0) for one in (heddle, tcp))
+    woken, bare_woken = tcp.median("network_wake", "heddle", 8), bare.median("tcp_wake", "tcp", 8)
     return table(["", "bare libfabric, us", "heddle, us", "heddle / bare", "heddle over TCP, us"],
                  rows) + (
+        "" if woken is None or bare_woken is None else
+        f"\n\nA PE whose threads all sleep answers over TCP (atomic_fetch_add) in {microseconds(woken)} us, "
+        f"a process that sleeps in poll() in {microseconds(bare_woken)} us.") + (
         "" if idle is None else
         f"\n\nA PE that sleeps takes {microseconds(idle)} us of a processor in a second "
         f"(over TCP {microseconds(idle_tcp)} us).")

@@ -188,9 +188,9 @@ def network_put_rules(results: Results) -> list[Verdict]:
                         (theirs, bare.best_variant(theirs, size) or ""), size)
         verdicts.append(decide(rule, limit, [size], [ratio], bound, False, missing(heddle, bare),
                                inverse))
-    # libfabric's provider has nothing to wait for: its proxy naps.
+    # Over TCP: libfabric's provider has nothing to wait for, and its proxy naps.
     woken = compare(block["heddle, tcp"], ("network_wake", "heddle"), bare, ("tcp_wake", "tcp"), 8)
-    verdicts.append(decide("a PE of which all sleeps answers over TCP, 2 hosts, against a process that sleeps in poll()",
+    verdicts.append(decide("a PE whose threads all sleep answers over TCP, 2 hosts, against a process that sleeps in poll()",
                            "at most 2 x", [8], [woken], 2.0, False, missing(block["heddle, tcp"], bare)))
     for name in ("heddle", "heddle, tcp"):
         idle = block[name].median("network_idle", "heddle", 0)

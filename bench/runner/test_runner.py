@@ -152,7 +152,7 @@ class NetworkPut(unittest.TestCase):
             self.assertEqual(len(failing), 1)
             self.assertIn(words, failing[0])
         self.assertIn("that sleeps", self.failing(network_idle=10001.0)[0])
-        self.assertIn("all sleeps", self.failing(network_wake=201.0)[0])
+        self.assertIn("threads all sleep", self.failing(network_wake=201.0)[0])
 
     def test_is_shown_with_what_has_no_limit(self):
         results = self.results()["network_put"]
@@ -163,6 +163,10 @@ class NetworkPut(unittest.TestCase):
         self.assertIn("| each put of 1 MiB, 16 and a quiet | 10.0 | 11.1 | 1.11 | 5.000 |", text)
         self.assertIn("| each atomic_add, the same | - | 3.000 | - | - |", text)
         self.assertIn("takes 9,999 us of a processor in a second (over TCP 17.0 us)", text)
+        self.assertNotIn("threads all sleep", text)
+        results["heddle, tcp"].rounds[0][("network_wake", "heddle", 8)] = 150.0
+        self.assertIn("answers over TCP (atomic_fetch_add) in 150.0 us, a process that sleeps in poll() in 100.0 us",
+                      report.network_put_section(results))
 
     def test_of_soft_rdma_is_within_one_machine(self):
         one = Series(rounds=[{("perftest_write_lat", "perftest", 8): 600.0,
