@@ -320,9 +320,9 @@ class exchange_channel : mailbox_channel<B> {
   // ---- directly ----
 
   /// Tells the PEs with which this one has direct pieces where they are. Whether there are any.
-  HEDDLE_FN bool tell_places() const {
+  HEDDLE_FN bool tell_places() {
     bool any = false;
-    const uint64_t parts = parts_of_sent();
+    parts_ = parts_of_sent();
     for (int i = 1; i < team_.n_pes(); ++i) {
       const int pe = after(i);
       if (!meets(pe)) continue;
@@ -330,7 +330,7 @@ class exchange_channel : mailbox_channel<B> {
       if ((i - 1) % block_.size() != block_.rank()) continue;
       this->tell_place(pe, mailbox::both,
                        {meetings_with(pe) + 1, place_to(pe), bytes_to(pe), place_from(pe),
-                        bytes_from(pe), parts, 0});
+                        bytes_from(pe), parts_, 0});
     }
     return any;
   }
@@ -346,7 +346,6 @@ class exchange_channel : mailbox_channel<B> {
   }
 
   HEDDLE_FN bool move_directly() {
-    const uint64_t parts = parts_of_sent();
     for (int i = 1; i < team_.n_pes(); ++i) {
       const int pe = after(i);
       const auto& theirs = from(pe).place[mailbox::both];
@@ -362,7 +361,7 @@ class exchange_channel : mailbox_channel<B> {
       size_t bytes = 0;
       if (out.by == way::by_sender) bytes = out.bytes;
       if (out.by == way::by_receiver)
-        bytes = this->first_part(out, parts, load(&theirs.target, relaxed));
+        bytes = this->first_part(out, parts_, load(&theirs.target, relaxed));
       if (bytes > 0 && !this->may_bring()) return false;
       if (bytes > 0 && !team_.is_remote(pe))
         copy(block_, team_.ptr(target_of(pe, out), pe), args_.input + out.offset, bytes,
@@ -416,6 +415,7 @@ class exchange_channel : mailbox_channel<B> {
   }
 
   const exchange_args<Pieces>& args_;
+  uint64_t parts_ = 0;  ///< parts_of_sent()
 };
 
 }  // namespace detail

@@ -202,11 +202,7 @@ class mailbox_channel {
          w += static_cast<size_t>(block_.size())) {
       uint64_t data = 0;
       if (!read_word(pe, step, w, data)) return false;
-      const size_t left = bytes - w * 8;
-      if (left >= 8)
-        memcpy(target + w * 8, &data, 8);
-      else
-        memcpy(target + w * 8, &data, left);
+      copy_word(target + w * 8, &data, bytes - w * 8);
     }
     return true;
   }
@@ -388,12 +384,15 @@ class mailbox_channel {
 
   HEDDLE_FN static uint64_t word_at(const byte* source, size_t bytes, size_t word) {
     uint64_t data = 0;
-    const size_t left = bytes - word * 8;
-    if (left >= 8)
-      memcpy(&data, source + word * 8, 8);
-    else
-      memcpy(&data, source + word * 8, left);
+    copy_word(&data, source + word * 8, bytes - word * 8);
     return data;
+  }
+  /// A word, or what is left. A length that the compiler does not know makes the copy a call.
+  HEDDLE_FN static void copy_word(void* to, const void* from, size_t left) {
+    if (left >= 8)
+      memcpy(to, from, 8);
+    else
+      memcpy(to, from, left);
   }
   HEDDLE_FN void write_words(ll_line* ring, uint64_t first, const byte* source,
                              size_t bytes) const {

@@ -156,13 +156,15 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B, L
     const size_t copied = t.is_send ? first : all.bytes - first;
     byte* here = t.memory + all.offset;
     byte* there = nullptr;
-    if (copied > 0) there = team_.heap() + (t.is_send ? target : source) + all.offset;
-    if (t.is_send && copied > 0 && !this->may_bring()) return false;
-    const stores how = t.bytes >= args_.streaming_from ? stores::streaming : stores::cached;
-    if (!t.is_send && copied > 0)
-      copy(block_, here + first, team_.ptr(there, t.pe) + first, copied, how);
-    if (t.is_send && copied > 0 && !team_.is_remote(t.pe))
-      copy(block_, team_.ptr(there, t.pe), here, copied, how);
+    if (copied > 0) {
+      if (t.is_send && !this->may_bring()) return false;
+      there = team_.heap() + (t.is_send ? target : source) + all.offset;
+      const stores how = t.bytes >= args_.streaming_from ? stores::streaming : stores::cached;
+      if (!t.is_send)
+        copy(block_, here + first, team_.ptr(there, t.pe) + first, copied, how);
+      else if (!team_.is_remote(t.pe))
+        copy(block_, team_.ptr(there, t.pe), here, copied, how);
+    }
     leave(i, there, here, t.is_send ? copied : 0);
     return true;
   }
@@ -223,7 +225,7 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B, L
     stage_[i] = phase::over;
   }
 
-  uint64_t parts_ = 0;
+  uint64_t parts_ = 0;  ///< parts_of_sent()
   state states_[Lanes];
 };
 
