@@ -183,7 +183,10 @@ class network_putter {
       world_.p(&words_.data()->woken, 1, 1);
     } else {
       const std::atomic_ref woken(words_.data()->woken);
-      while (woken.load() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      for (int i = 0; woken.load() == 0; ++i) {
+        if (i == 400) throw std::runtime_error("PE 0 did not end network_wake within 20 s");
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      }
     }
     return agree(us);
   }
