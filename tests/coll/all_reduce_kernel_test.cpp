@@ -3,7 +3,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "coll/reduction_runner.hpp"
@@ -306,6 +308,26 @@ TEST_CASE("results written round the caches are as exact, and visible to all") {
           CHECK_NOTHROW(run.all_reduce<int64_t>(HEDDLE_INT64, HEDDLE_MIN, count, in_place, where));
         }
   }
+}
+
+TEST_CASE("who comes after the others have given up writes nothing into their memory") {
+  constexpr std::size_t count = 100'000;
+  const local_team team(2, {.threads = block_threads(), .timeout = 0.2});
+  std::atomic<bool> gave_up = false;
+  team.run([&](int pe) {
+    auto* output = team.user<int>(pe, std::size_t{24} << 20);
+    std::fill(output, output + count, 77);
+    while (pe == 1 && !gave_up) std::this_thread::yield();
+    const library_kernel kernel{
+        all_reduce_kernel(HEDDLE_INT32, HEDDLE_SUM).on_host,
+        args_of({.algo = algorithm::two_shot, .proto = protocol::simple}, team.ref(pe),
+                HEDDLE_INT32, HEDDLE_SUM, team.user<int>(pe), output, count)};
+    team.launch(pe, 1, kernel);
+    gave_up = true;
+    CHECK(team.ref(pe).aborted());
+  });
+  const auto* output = team.user<int>(0, std::size_t{24} << 20);
+  CHECK(std::count(output, output + count, 77) == count);
 }
 
 TEST_CASE("ReduceScatter and Reduce: every type, reduction, algorithm and protocol is exact") {

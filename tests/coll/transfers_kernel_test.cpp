@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <heddle/device/coll/exchange.hpp>
+#include <heddle/device/coll/large_transfers.hpp>
 #include <heddle/error.hpp>
 #include <random>
 #include <string>
@@ -250,6 +251,33 @@ TEST_CASE("a send and a receive of different sizes that meet abort the team, and
     const auto* control = team.ref(0).control(0);
     CHECK(abort_code::from_word(control->abort_word).reason ==
           (alone ? abort_reason::timeout : abort_reason::mismatch));
+  }
+}
+
+TEST_CASE("a sender of a large team brings nothing that was asked for before all gave up") {
+  constexpr std::size_t bytes = 50'000;
+  constexpr int receiver = 64;
+  for (const bool aborted : {true, false}) {
+    const local_team team(65, {.threads = block_threads(), .user_bytes = bytes});
+    auto* target = team.user<byte>(receiver);
+    team.run([&](int pe) {
+      if (pe != 0) return;
+      const team_ref self = team.ref(0);
+      auto& pair = channel_scratch(self, 0, 1).pair_with(receiver);
+      pair.target = {team.ref(receiver).symmetric_offset(target, bytes), bytes};
+      pair.answer = 1;
+      if (aborted) self.abort_at(0, abort_code{abort_reason::timeout, 0, receiver}.to_word());
+      std::vector<byte> source(bytes, byte{7});
+      transfer_list list;
+      list.add(true, source.data(), bytes, receiver);
+      transfers_kernel<few_transfers_args> kernel{};
+      kernel.args.team = self;
+      kernel.take(list, 0);
+      team.launch(0, 1, [kernel](host_block block) {
+        run_large_transfers(block, kernel.args, kernel.args.list);
+      });
+    });
+    CHECK(std::count(target, target + bytes, byte{7}) == (aborted ? 0 : bytes));
   }
 }
 

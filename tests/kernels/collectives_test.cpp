@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <heddle/device/backoff.hpp>
+#include <heddle/device/launch.hpp>
 #include <heddle/device_array.hpp>
 #include <heddle/heddle.hpp>
 #include <heddle/symmetric_array.hpp>
@@ -410,6 +412,15 @@ void check_wide_sum(const runtime& self, std::size_t n) {
         "a float16 sum of 80000, halved");
 }
 
+/// Until the others have given up.
+struct wait_for_abort {
+  template <block_group Block>
+  HEDDLE_FN void operator()(Block block, team_ref team) const {
+    while (block.rank() == 0 && !team.aborted()) pause_processor();
+    block.sync();
+  }
+};
+
 /// 2048 + 1 + 1 + ... in float16, whose neighbours there are two apart.
 void check_rounded_once(const runtime& self, std::size_t n) {
   const auto world = self.world();
@@ -489,4 +500,34 @@ TEST_CASE("teams that share PEs, and both kinds of collectives, do not disturb e
       check(read(queue, sum.data(), n) == std::vector<float>(n, 6.0f), "all_reduce in between");
     }
   });
+}
+
+TEST_CASE("who comes after the others have given up writes nothing into their memory") {
+  ::setenv("HEDDLE_TIMEOUT", "0.5", 1);
+  constexpr std::size_t n = 200'000;
+  run_pes(2, [&](runtime& self) {
+    const auto world = self.world();
+    const bool is_late = self.my_pe() == 1;
+    const auto queue = self.create_stream();
+    symmetric_array<int> memory(self, 2 * n);
+    int* output = memory.data() + n;
+    // So that proxies know each other's memory.
+    world.all_reduce(memory.data(), output, n, op::sum, queue);
+    write(queue, output, std::vector<int>(n, 77));
+    world.barrier();
+    {
+      const auto pair = world.split_color(0, 0);
+      try {
+        if (is_late) launch(queue, 1, threads(), wait_for_abort{}, pair.ref());
+        pair.all_reduce(memory.data(), output, n, op::sum, queue);
+        queue.synchronize();
+        check(false, "one of two PEs does not reduce alone");
+      } catch (const error&) {
+      }
+    }
+    world.barrier();
+    const auto got = read(queue, output, n);
+    check(is_late || std::count(got.begin(), got.end(), 77) == n, "written into by who came late");
+  });
+  ::unsetenv("HEDDLE_TIMEOUT");
 }

@@ -197,6 +197,13 @@ class team_ref {
   HEDDLE_APART HEDDLE_FN uint64_t send_borrowed(byte* dst, const byte* src, size_t bytes,
                                                 uint64_t* word, uint64_t value, int pe) const;
   HEDDLE_APART HEDDLE_FN void await_borrowed(uint64_t sent, int pe) const;
+  /// Who writes into a peer's own memory without waiting for that peer looks itself whether to go
+  /// on: a PE that has left with an error has the memory for other things. By all threads of a
+  /// group, with one answer.
+  template <group G>
+  HEDDLE_FN bool may_bring(G group) const {
+    return group.all(group.rank() != 0 || !aborted());
+  }
   /// The collectives' part of the heap: see <heddle/device/coll/scratch.hpp>.
   HEDDLE_FN byte* scratch() const { return scratch_; }
   HEDDLE_FN byte* heap() const { return heap_; }

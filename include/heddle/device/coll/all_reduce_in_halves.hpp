@@ -88,6 +88,7 @@ class all_reduce_in_halves : pair_link<T, Op, G> {
     const size_t at = half.begin + chunk * capacity;
     base::combine(input + at, link_->simple[0] + place_of(chunk), output + at, size_of(half, chunk),
                   reduction);
+    if (!team_.may_bring(group_)) return false;
     if (group_.rank() != 0) return true;
     const uint64_t there = load(&results().credit, relaxed);
     byte* to = there == nowhere ? link_->outgoing[0] + place_of(chunk)

@@ -115,6 +115,7 @@ HEDDLE_APART HEDDLE_FN two_shot_way two_shot_enter(G group, const team_ref& team
     same &= theirs == mine;
     symmetric &= theirs.symmetric();
   }
+  arrived &= group.rank() != 0 || !team.aborted();  // see team_ref::may_bring
   if (!group.all(arrived)) return two_shot_way::aborted;
   if (group.all(same)) return two_shot_way::same_offsets;
   return group.all(symmetric) ? two_shot_way::in_place : two_shot_way::staged;

@@ -362,7 +362,7 @@ class exchange_channel : mailbox_channel<B> {
       if (out.by == way::by_sender) bytes = out.bytes;
       if (out.by == way::by_receiver)
         bytes = this->first_part(out, parts_, load(&theirs.target, relaxed));
-      if (bytes > 0 && !this->may_bring()) return false;
+      if (bytes > 0 && !team_.may_bring(block_)) return false;
       if (bytes > 0 && !team_.is_remote(pe))
         copy(block_, team_.ptr(target_of(pe, out), pe), args_.input + out.offset, bytes,
              stores_for(out.bytes));

@@ -106,6 +106,7 @@ class large_transfer_channel : transfer_loop<large_transfer_channel<B, Lanes>, B
     const uint64_t target = load(&pair.target.offset, relaxed);
     const uint64_t bytes = load(&pair.target.bytes, relaxed);
     const bool is_taken = target == not_symmetric;
+    if (!is_taken && !team_.may_bring(block_)) return false;
     const byte* from = t.memory + states_[i].done;
     if (!is_taken && !team_.is_remote(t.pe))
       copy(block_, team_.ptr(team_.heap() + target, t.pe), from, bytes, stores_for(bytes));

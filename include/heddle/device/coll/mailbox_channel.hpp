@@ -289,10 +289,6 @@ class mailbox_channel {
     return all.bytes / parts / cache_line * cache_line;
   }
 
-  /// Who brings something to a PE waits for nobody there, and so looks itself whether to go on: who
-  /// has left with an error has the memory for other things. By all threads, with one answer.
-  HEDDLE_FN bool may_bring() const { return block_.all(block_.rank() != 0 || !team_.aborted()); }
-
   // ---- at the end ----
 
   /// By one thread for each PE. `is_done`: `pe` has said, or will have before this call ends, that

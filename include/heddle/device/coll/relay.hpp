@@ -220,7 +220,7 @@ class relay_channel : mailbox_channel<B> {
     return true;
   }
   HEDDLE_FN bool send_chunk(int pe, const piece& out, size_t step) {
-    if (!this->may_bring()) return false;
+    if (!team_.may_bring(block_)) return false;
     const size_t at = out.offset + step * args_.chunk;
     const size_t n = end_of(out.by, step) - step * args_.chunk;
     const uint64_t number = from(pe).chunks_sent + step + 1;

@@ -157,7 +157,7 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B, L
     byte* here = t.memory + all.offset;
     byte* there = nullptr;
     if (copied > 0) {
-      if (t.is_send && !this->may_bring()) return false;
+      if (t.is_send && !team_.may_bring(block_)) return false;
       there = team_.heap() + (t.is_send ? target : source) + all.offset;
       const stores how = t.bytes >= args_.streaming_from ? stores::streaming : stores::cached;
       if (!t.is_send)
