@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <heddle/device/coll/all_reduce_hierarchical.hpp>
 #include <heddle/device/coll/scratch.hpp>
 #include <vector>
 
@@ -264,6 +265,11 @@ std::string_view buffers_by(const plan& plan, const plan_question& question) {
     case algorithm::multicast:
       return question.all_mapped ? "symmetric buffers in place, others staged" : "buffers staged";
     case algorithm::hierarchical:
+      // all_reduce_hierarchical.hpp
+      if (question.what == collective::all_reduce &&
+          question.n_pes <= channel_scratch::max_direct_pes &&
+          question.bytes / static_cast<std::size_t>(plan.channels) > detail::most_for_one_owner)
+        return "symmetric buffers of a host in place, others staged";
       return "buffers staged";
     case algorithm::ring:
       // all_reduce_of_two.hpp, all_reduce_in_halves.hpp

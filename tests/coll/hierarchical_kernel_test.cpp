@@ -5,6 +5,8 @@
 // threads: here memory joins the domains too, and the rails' links go by it.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "coll/dealt_domains.hpp"
 #include "coll/reduction_runner.hpp"
 
@@ -79,6 +81,24 @@ TEST_CASE("hierarchical: one owner or all, by one-shot or a ring, in one piece o
         },
         channels);
   }
+}
+
+TEST_CASE("hierarchical: nothing is staged where a domain's buffers are symmetric") {
+  const auto domains = domains_of(4, 2, true);
+  const auto is_touched = [&](buffers where, int pe) {
+    const local_team team(4, {.threads = block_threads(), .ring = team_order(domains.pes)});
+    runner run{.team = team, .chosen = hierarchical, .domains = domains};
+    CHECK_NOTHROW(run.all_reduce<float>(HEDDLE_FLOAT32, HEDDLE_SUM, 70'001, false, where));
+    const channel_scratch scratch(team.ref(pe), 0, 1);
+    const auto has = [&](const byte* area) {
+      return std::any_of(area, area + scratch.staging_capacity(), [](byte b) { return b != 0; });
+    };
+    return has(scratch.staging_in()) || has(scratch.staging_out());
+  };
+  CHECK(domains.pes == std::vector<std::int32_t>{0, 2, 1, 3});
+  CHECK_FALSE(is_touched(buffers::symmetric, 0));
+  CHECK_FALSE(is_touched(buffers::private_on_odd_pes, 0));  // the other domain is private
+  CHECK(is_touched(buffers::private_on_odd_pes, 1));
 }
 
 TEST_CASE("hierarchical: one-shots of the whole team before and after it meet their own words") {

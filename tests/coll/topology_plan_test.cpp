@@ -218,6 +218,10 @@ TEST_CASE("a team of several domains of several PEs goes by them") {
   CHECK(chosen.algo == algorithm::hierarchical);
   CHECK(chosen.proto == protocol::simple);
   CHECK(explain(chosen, question).find("by memory in each") != std::string::npos);
+  CHECK(explain(chosen, question).find("of a host in place") != std::string::npos);
+  question.n_pes = 66;
+  CHECK(explain(chosen, question).find("buffers staged") != std::string::npos);
+  question.n_pes = 4;
   question.forced_algorithm = algorithm::hierarchical;
   question.domain_size = 1;
   const plan instead = choose_reduction(question);

@@ -20,7 +20,11 @@
 ///
 /// So each byte of a domain crosses the network once in each direction and round, over m rails at
 /// the same time. Every element is combined in one order on one path, or in one order by all of a
-/// rail: bitwise equal everywhere. Buffers are staged in pieces.
+/// rail: bitwise equal everywhere.
+///
+/// Buffers are staged in pieces. Where all of a domain are in the symmetric heap, an AllReduce of
+/// many bytes uses them in place: an owner reads its segment from all inputs, and writes the result
+/// to all outputs. Domains may differ in that: along the rails the pieces are the same.
 namespace heddle {
 
 namespace detail {
@@ -75,6 +79,90 @@ struct kept_part {
   }
 };
 
+/// Of n elements those that a PE owns.
+template <class T>
+struct owned_part : segment<T> {
+  int owners;
+  HEDDLE_FN owned_part(size_t n, const domains_type& domains)
+      : owned_part(n, n * sizeof(T) <= most_for_one_owner ? 1 : domains.size, domains.index) {}
+  HEDDLE_FN owned_part(size_t n, int n_owners, int index)
+      : segment<T>(n, n_owners, index), owners(n_owners) {}
+};
+
+/// Whether an AllReduce of so many bytes is worth asking where the others' buffers are.
+HEDDLE_FN inline bool may_be_in_place(const all_reduce_args& args, size_t bytes) {
+  return args.kind == reduce_kind::all_reduce && bytes > most_for_one_owner &&
+         args.team.n_pes() <= channel_scratch::max_direct_pes;  // others have no entries
+}
+
+template <class T, group G>
+HEDDLE_FN entry enter_domain(G group, const all_reduce_args& args, const channel_scratch& scratch) {
+  const size_t bytes = args.count * sizeof(T);
+  const buffer_offsets mine = {args.team.symmetric_offset(args.input, bytes),
+                               args.team.symmetric_offset(args.output, bytes)};
+  return enter(group, args.team, scratch, domain_pes(args.topology.domains), mine,
+               operation_of(args.kind));
+}
+
+/// Combines, in place, what the owners of a segment have of it.
+template <class T, class Op, group G>
+HEDDLE_FN bool along_rail(G group, const all_reduce_args& args, const channel_scratch& scratch,
+                          T* data, size_t n, reduce_step<Op> reduction) {
+  const team_ref& team = args.team;
+  const domains_type& domains = args.topology.domains;
+  // Large teams have no slots for one-shot.
+  const bool by_one_shot = team.n_pes() <= channel_scratch::max_direct_pes &&
+                           n * sizeof(T) <= channel_scratch::one_shot_capacity;
+  if (by_one_shot && n > 0)
+    return all_reduce_one_shot_simple<T, Op>(group, team, scratch, rail_pes(domains), data, data, n,
+                                             reduction, operation_of(args.kind));
+  if (!by_one_shot) {
+    const int k = domains.count;
+    const ring_place rail{k, domains.mine, domains.pe((domains.mine + k - 1) % k, domains.index),
+                          domains.pe((domains.mine + 1) % k, domains.index)};
+    if (!reduce_along_ring<protocol::simple, T, Op>(group, team, rail,
+                                                    scratch.links() + channel_scratch::rail_link,
+                                                    data, data, n, reduction))
+      return false;
+  }
+  // Of a team's one-shots all count all: in the next some may be members that were not in this one.
+  group.sync();
+  if (group.rank() == 0) ++scratch.state().one_shot_simple;
+  return true;
+}
+
+/// The n elements from `first` on, of a domain that has entered with symmetric buffers.
+template <class T, class Op, group G>
+HEDDLE_FN bool hierarchical_piece_in_place(G group, const all_reduce_args& args,
+                                           const channel_scratch& scratch, size_t first, size_t n,
+                                           reduce_step<Op> reduction) {
+  const team_ref& team = args.team;
+  const domains_type& domains = args.topology.domains;
+  const owned_part<T> mine(n, domains);
+  const size_t begin = first + mine.begin;
+  T* output = static_cast<T*>(args.output) + begin;
+  const auto at = [&](uint64_t offset, int pe) {
+    return reinterpret_cast<T*>(team.ptr(team.heap(), pe) + offset) + begin;
+  };
+
+  operand_list<T, barrier_memory::max_direct> with;
+  for (int i = 0; i < domains.size; ++i) {
+    const int pe = domains.pe(domains.mine, i);
+    with.add_source(pe == team.my_pe() ? static_cast<const T*>(args.input) + begin
+                                       : at(buffers_of(scratch, pe).input, pe));
+  }
+  with.add_destination(output);
+  reduce_copy<T, Op>(group, with.view(), mine.count, reduction.when(false));
+  group.sync();
+
+  if (!along_rail<T, Op>(group, args, scratch, output, mine.count, reduction)) return false;
+  for (int i = 1; i < domains.size; ++i) {
+    const int pe = domains.pe(domains.mine, (domains.index + i) % domains.size);
+    copy(group, at(buffers_of(scratch, pe).output, pe), output, mine.count * sizeof(T));
+  }
+  return true;
+}
+
 /// The n elements from `first` on, whose segments fit in the staging area.
 template <class T, class Op, group G>
 HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
@@ -87,8 +175,8 @@ HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
   const auto meet = [&] {
     return domain_sync(group, team, domain_pes(domains), channel, operation_of(args.kind));
   };
-  const int owners = n * sizeof(T) <= most_for_one_owner ? 1 : domains.size;
-  const segment<T> mine(n, owners, domains.index);
+  const owned_part<T> mine(n, domains);
+  const int owners = mine.owners;
   const size_t slot_bytes = segment<T>(n, owners, 0).count * sizeof(T);
   auto* in = scratch.staging_in();
   auto* out = reinterpret_cast<T*>(scratch.staging_out());
@@ -111,27 +199,8 @@ HEDDLE_FN bool hierarchical_piece(G group, const all_reduce_args& args,
   reduce_copy<T, Op>(group, with.view(), mine.count, reduction.when(false));
   group.sync();
 
-  // Large teams have no slots for one-shot.
-  const bool by_one_shot = team.n_pes() <= channel_scratch::max_direct_pes &&
-                           mine.count * sizeof(T) <= channel_scratch::one_shot_capacity;
-  if (by_one_shot && mine.count > 0) {
-    if (!all_reduce_one_shot_simple<T, Op>(group, team, scratch, rail_pes(domains),
-                                           out + mine.begin, out + mine.begin, mine.count,
-                                           reduction, operation_of(args.kind)))
-      return false;
-  } else if (!by_one_shot) {
-    const int k = domains.count;
-    const ring_place rail{k, domains.mine, domains.pe((domains.mine + k - 1) % k, domains.index),
-                          domains.pe((domains.mine + 1) % k, domains.index)};
-    if (!reduce_along_ring<protocol::simple, T, Op>(
-            group, team, rail, scratch.links() + channel_scratch::rail_link, out + mine.begin,
-            out + mine.begin, mine.count, reduction))
-      return false;
-  }
-
-  // Of a team's one-shots all count all: in the next some may be members that were not in this one.
-  group.sync();
-  if (group.rank() == 0 && !(by_one_shot && mine.count > 0)) ++scratch.state().one_shot_simple;
+  if (!along_rail<T, Op>(group, args, scratch, out + mine.begin, mine.count, reduction))
+    return false;
 
   for (int i = 1; i < domains.size; ++i)
     copy(group, team.ptr(out, neighbour(i)) + mine.begin, out + mine.begin, mine.count * sizeof(T));
@@ -154,16 +223,28 @@ HEDDLE_FN void all_reduce_hierarchical(B block, const all_reduce_args& args, Op 
   const detail::segment<T> part(args.count * static_cast<size_t>(pieces), block.num_blocks(),
                                 block.block_rank());
   const auto& domains = args.topology.domains;
+  const detail::reduce_step<Op> reduction(op);
 
   block.sync();  // the call before has counted
   const size_t staged = scratch.staging_capacity() / sizeof(T) -
                         static_cast<size_t>(domains.size) * cache_line / sizeof(T);
+  auto way = detail::entry::staged;
+  if (detail::may_be_in_place(args, part.count * sizeof(T)))
+    way = detail::enter_domain<T>(block, args, scratch);
+  if (way == detail::entry::aborted) return;
+  const bool in_place = way != detail::entry::staged;
   for (size_t at = 0; at < part.count; at += staged) {
     const size_t n = part.count - at < staged ? part.count - at : staged;
-    if (!detail::hierarchical_piece<T, Op>(block, args, scratch, block.block_rank(),
-                                           part.begin + at, n, detail::reduce_step<Op>(op)))
+    const size_t first = part.begin + at;
+    if (!(in_place ? detail::hierarchical_piece_in_place<T, Op>(block, args, scratch, first, n,
+                                                                reduction)
+                   : detail::hierarchical_piece<T, Op>(block, args, scratch, block.block_rank(),
+                                                       first, n, reduction)))
       return;
   }
+  if (in_place)
+    (void)detail::domain_sync(block, args.team, detail::domain_pes(domains), block.block_rank(),
+                              operation_of(args.kind));
 }
 
 }  // namespace heddle

@@ -4,6 +4,7 @@
 
 #include <heddle/device/coll/all_reduce.hpp>
 #include <heddle/device/coll/all_reduce_one_shot_ll128.hpp>
+#include <heddle/device/coll/entry.hpp>
 #include <heddle/device/coll/one_shot_pieces.hpp>
 
 /// One-shot AllReduce: every PE writes its input into a slot at every other PE,
@@ -84,17 +85,6 @@ HEDDLE_APART HEDDLE_FN bool all_reduce_one_shot_ll(G group, const team_ref& team
   if (group.rank() == 0) scratch.state().one_shot_ll = epoch + 1;
   return arrived;
 }
-
-namespace detail {
-
-/// All PEs of a team, in its order.
-struct every_pe {
-  int n;
-  int mine;
-  HEDDLE_FN int pe(int i) const { return i; }
-};
-
-}  // namespace detail
 
 /// Protocol Simple: data, then a flag; among `members`, each of which calls. n * sizeof(T) <=
 /// one_shot_capacity.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <heddle/device/coll/all_reduce.hpp>
+#include <heddle/device/coll/entry.hpp>
 #include <heddle/device/impl/multimem.hpp>
 
 /// Two-shot AllReduce: PE i owns segment i, combines it from all PEs in the
@@ -22,32 +23,6 @@
 namespace heddle {
 
 namespace detail {
-
-/// Where a PE's buffers are: offsets in its heap, or `not_symmetric`.
-struct two_shot_buffers {
-  uint64_t input;
-  uint64_t output;
-
-  HEDDLE_FN bool symmetric() const {
-    return input != channel_scratch::not_symmetric && output != channel_scratch::not_symmetric;
-  }
-  HEDDLE_FN bool operator==(const two_shot_buffers& other) const {
-    return input == other.input && output == other.output;
-  }
-};
-
-/// What the PEs of a call have in common.
-enum class two_shot_way {
-  aborted,
-  same_offsets,  ///< everybody's buffers are where mine are
-  in_place,      ///< all are symmetric
-  staged         ///< some are not
-};
-
-HEDDLE_FN inline two_shot_buffers buffers_of(const channel_scratch& scratch, int pe) {
-  const auto& from = scratch.arrival_of(pe);
-  return {load(&from.input, relaxed), load(&from.output, relaxed)};
-}
 
 /// What of a call's elements a PE combines, and where the result goes.
 template <class T>
@@ -88,39 +63,6 @@ class two_shot_parts {
   int root_;
 };
 
-/// Tells every other PE where this PE's buffers are, and learns where theirs are.
-template <group G>
-HEDDLE_APART HEDDLE_FN two_shot_way two_shot_enter(G group, const team_ref& team,
-                                                   const channel_scratch& scratch, uint64_t epoch,
-                                                   const two_shot_buffers& mine, operation what) {
-  const int me = team.my_pe();
-  const int n_pes = team.n_pes();
-  bool arrived = true;
-  bool same = mine.symmetric();
-  bool symmetric = same;
-  HEDDLE_ROLLED
-  for (int pe = group.rank(); pe < n_pes; pe += group.size()) {
-    if (pe == me) continue;
-    auto* there = team.ptr(&scratch.arrival_of(me), pe);
-    store(&there->input, mine.input, relaxed);
-    store(&there->output, mine.output, relaxed);
-    store(&there->epoch, epoch, release);
-  }
-  HEDDLE_ROLLED
-  for (int pe = group.rank(); pe < n_pes; pe += group.size()) {
-    if (pe == me) continue;
-    arrived &= team.wait_by_thread(&scratch.arrival_of(pe).epoch, cmp::ge, epoch, what, pe) ==
-               wait_status::ok;
-    const auto theirs = buffers_of(scratch, pe);
-    same &= theirs == mine;
-    symmetric &= theirs.symmetric();
-  }
-  arrived &= group.rank() != 0 || !team.aborted();  // see team_ref::may_bring
-  if (!group.all(arrived)) return two_shot_way::aborted;
-  if (group.all(same)) return two_shot_way::same_offsets;
-  return group.all(symmetric) ? two_shot_way::in_place : two_shot_way::staged;
-}
-
 /// `offsets`: where this PE's buffers are. When all are at the same they come from there and not
 /// from the lines that have just arrived, so that a host processor has the addresses before the
 /// lines.
@@ -130,7 +72,7 @@ HEDDLE_APART HEDDLE_FN void two_shot_in_place(G group, const team_ref& team,
                                               const two_shot_parts<T>& parts,
                                               const segment<T>& mine, T* output,
                                               reduce_step<Op> reduction, stores how,
-                                              const two_shot_buffers& offsets, bool same_offsets) {
+                                              const buffer_offsets& offsets, bool same_offsets) {
   const int me = team.my_pe();
   const int n_pes = team.n_pes();
   operand_list<T, channel_scratch::max_direct_pes> with;
@@ -164,7 +106,7 @@ HEDDLE_APART HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team,
                                                   const two_shot_parts<T>& parts, const T* input,
                                                   T* output, const segment<T>& mine,
                                                   reduce_step<Op> reduction,
-                                                  const two_shot_buffers& offsets) {
+                                                  const buffer_offsets& offsets) {
   using access = multimem<T, Op>;
   constexpr int batch = HEDDLE_HAS_MULTIMEM ? 4 : 1;
   const size_t units = mine.count / access::elements;
@@ -267,7 +209,7 @@ HEDDLE_APART HEDDLE_FN bool two_shot_staged(G group, const team_ref& team,
 }
 
 template <class T, class Op>
-HEDDLE_FN bool goes_by_multicast(const team_ref& team, const two_shot_buffers& offsets,
+HEDDLE_FN bool goes_by_multicast(const team_ref& team, const buffer_offsets& offsets,
                                  const T* input, const T* output, size_t bytes,
                                  reduce_step<Op> reduction) {
   if (!multimem<T, Op>::supported) return false;
@@ -297,24 +239,23 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args, Op op,
   const detail::two_shot_parts<T> parts(args);
 
   block.sync();  // the call before has counted
-  const uint64_t epoch = scratch.state().two_shot + 1;
   const size_t bytes = parts.input_extent(part.count, n_pes) * sizeof(T);
   const detail::reduce_step<Op> reduction(op);
   // An output that no other PE writes may be anywhere.
-  const detail::two_shot_buffers mine = {
+  const detail::buffer_offsets mine = {
       team.symmetric_offset(part.input, bytes),
       parts.is_written(team.my_pe()) ? team.symmetric_offset(part.output, part.count * sizeof(T))
                                      : 0};
   const detail::segment<T> my_segment = parts.of(part.count, n_pes, team.my_pe());
-  auto way = detail::two_shot_way::staged;
+  auto way = detail::entry::staged;
   if (!team.has_network()) {
-    way = detail::two_shot_enter(block, team, scratch, epoch, mine, operation_of(args.kind));
-    if (block.rank() == 0) scratch.state().two_shot = epoch;  // all threads have read it
+    const detail::every_pe all{n_pes, team.my_pe()};
+    way = detail::enter(block, team, scratch, all, mine, operation_of(args.kind));
   }
-  if (way == detail::two_shot_way::aborted) return;
+  if (way == detail::entry::aborted) return;
 
-  if (way != detail::two_shot_way::staged) {
-    const bool same_offsets = way == detail::two_shot_way::same_offsets;
+  if (way != detail::entry::staged) {
+    const bool same_offsets = way == detail::entry::same_offsets;
     if (by_multicast && same_offsets &&
         detail::goes_by_multicast<T, Op>(team, mine, part.input + my_segment.begin, part.output,
                                          bytes, reduction)) {

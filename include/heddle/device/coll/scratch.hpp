@@ -48,7 +48,7 @@ struct pair_memory {
 /// start and touched by what is used alone. [c] is by channel, [pe] by PE:
 ///
 ///     state      [c]             counters of this PE
-///     arrivals   [c][pe]         two-shot: lines that only that PE writes
+///     arrivals   [c][pe]         see entry.hpp: lines that only that PE writes
 ///     staging    [c]             two-shot, for buffers that are not symmetric: pieces to combine,
 ///                                and results; all channels of a call share one area
 ///     one-shot   [c][half][pe]   slots that only that PE writes: of LL words, of LL128 lines, or
@@ -63,7 +63,7 @@ class channel_scratch {
  public:
   static constexpr int max_channels = 64;
   static constexpr int max_slot_channels = 16;     ///< of one-shot, ring and tree, which have slots
-  static constexpr int max_direct_pes = 64;        ///< of one-shot and two-shot
+  static constexpr int max_direct_pes = 64;        ///< of one-shot and two-shot, and entries
   static constexpr size_t ll_capacity = 4096;      ///< bytes of data of a one-shot LL slot
   static constexpr size_t ll128_capacity = 16384;  ///< bytes of data of a one-shot LL128 slot
   static constexpr size_t one_shot_capacity = 16384;  ///< bytes of data of a one-shot Simple slot
@@ -90,11 +90,11 @@ class channel_scratch {
   struct alignas(2 * cache_line) state_type {
     uint64_t one_shot_ll;
     uint64_t one_shot_simple;
-    uint64_t two_shot;
+    uint64_t entries;  ///< see entry.hpp
     uint64_t one_shot_ll128;
   };
 
-  /// What a PE tells every other when it enters a two-shot AllReduce.
+  /// What a PE tells every other when it enters a call: see entry.hpp.
   struct alignas(2 * cache_line) arrival {
     uint64_t epoch;  ///< written last (release)
     uint64_t input;  ///< offset in the heap, or `not_symmetric`
