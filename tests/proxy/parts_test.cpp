@@ -13,6 +13,7 @@
 #include "host/proxy/exposed_memory.hpp"
 #include "host/proxy/frame.hpp"
 #include "host/proxy/lane.hpp"
+#include "host/proxy/message_row.hpp"
 #include "host/proxy/token_table.hpp"
 
 namespace heddle {
@@ -53,6 +54,60 @@ TEST_CASE("arrived_writes counts writes that overtake each other, over every wra
       const auto oldest = std::min_element(flying.begin(), flying.end(),
                                            [&](auto a, auto b) { return a - first < b - first; });
       REQUIRE(arrived.prefix() - first == (oldest == flying.end() ? sent : *oldest - first - 1));
+    }
+  }
+}
+
+/// A row whose time is the test's.
+class timed_row {
+ public:
+  /// How many of n messages, one each microsecond, leave, with those before them.
+  int add(int n) {
+    int left = 0;
+    for (int i = 0; i < n; ++i) {
+      left += row.add(now) != message_row::verdict::is_held;
+      row.added(now);
+      now += std::chrono::microseconds(1);
+    }
+    return left;
+  }
+  message_row row;
+  message_row::clock::time_point now = message_row::clock::now();
+};
+
+TEST_CASE("of messages in a row the first leave at once, and the others several together") {
+  constexpr int together = message_row::together;
+  timed_row t;
+  CHECK(t.add(16) == 16);
+  CHECK(t.row.may_hold());
+  CHECK(t.add(together - 1) == 0);
+  CHECK(t.add(1) == 1);
+  CHECK(t.add(10 * together) == 10);
+
+  SUBCASE("after a wait, or a pause, a row begins, which soon holds what comes") {
+    for (const bool waits : {true, false}) {
+      if (waits)
+        t.row.over();
+      else
+        t.now += 2 * message_row::longest_gap;
+      CHECK(t.add(message_row::fewest_at_once) == message_row::fewest_at_once);
+      CHECK(t.add(together) == 1);
+    }
+  }
+  SUBCASE("what the proxy's thread sends in the midst of a row costs nothing") {
+    CHECK(t.add(3) == 0);
+    t.row.sent_by_proxy(t.now);
+    CHECK(t.add(together - 3) == 1);
+  }
+  SUBCASE("rows whose ends come late are to be longer, up to where none is held") {
+    for (int at_once = message_row::fewest_at_once; at_once < message_row::most_at_once;) {
+      t.row.over();
+      CHECK(t.add(at_once) == at_once);
+      CHECK(t.add(1) == 0);
+      t.now += 2 * message_row::longest_gap;
+      t.row.sent_by_proxy(t.now);
+      CHECK_FALSE(t.row.may_hold());
+      at_once = std::min(8 * at_once, message_row::most_at_once);
     }
   }
 }

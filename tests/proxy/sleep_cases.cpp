@@ -95,5 +95,37 @@ TEST_CASE("what a thread posts and leaves alone is carried out") {
   });
 }
 
+TEST_CASE("the end of a row of messages arrives, though nobody waits for anything") {
+  proxy_job job({.n_pes = 2, .meets_at_end = false});
+  std::atomic<bool> is_done{false};
+  std::atomic<std::uint64_t> answered{0};
+  job.run([&](test_pe& self) {
+    // More and more of a row, so that all kinds of ends are there: alone, held, sent with others.
+    std::uint64_t sent = 0;
+    for (std::uint64_t n = 1; n <= 60; ++n) {
+      auto* word = self.user<std::uint64_t>(0);
+      for (std::uint64_t i = 0; i < n; ++i) {
+        ++sent;
+        if (self.pe == 0)
+          self.team.send(self.user<byte>(64 + 8 * (sent % 4)), reinterpret_cast<byte*>(&sent),
+                         sizeof sent, word, sent, 1);
+      }
+      const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      while (self.pe == 1 && load(word, acquire) < sent) {
+        expect(std::chrono::steady_clock::now() < limit, "the end of a row never came");
+        std::this_thread::yield();
+      }
+      // The answer goes beside the network.
+      if (self.pe == 1) answered = n;
+      while (self.pe == 0 && answered < n) std::this_thread::yield();
+    }
+    if (self.pe == 1) {
+      expect(*self.user<std::uint64_t>(64 + 8 * (sent % 4)) == sent, "what was sent last");
+      is_done = true;
+    }
+    while (!is_done) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+}
+
 }  // namespace
 }  // namespace heddle::testing

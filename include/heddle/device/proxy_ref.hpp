@@ -25,6 +25,8 @@ struct proxy_ref {
   /// Sees to it that what was posted is carried out: at once, or before long.
   void (*serve)(void* proxy);
   void (*notice)(void* proxy);
+  /// serve, for what nobody on this PE waits for: of many in a row several leave together.
+  void (*serve_row)(void* proxy);
   void* proxy;
   /// How many host threads wait, and drive meanwhile.
   uint32_t* drivers;

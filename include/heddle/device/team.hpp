@@ -276,6 +276,7 @@ class team_ref {
   HEDDLE_FN void serve() const;
   /// Lets the proxy know of a command, if it sleeps.
   HEDDLE_FN void notice() const;
+  HEDDLE_FN void serve_row() const;
 
   // Through the proxy: team_remote.hpp.
   HEDDLE_APART HEDDLE_FN uint64_t post(command& what, const void* payload) const;

@@ -98,6 +98,7 @@ void proxy::add_queues(const options& options, bool for_host, proxy_ref& ref) {
   ref.help = [](void* self) { static_cast<proxy*>(self)->help(); };
   ref.serve = [](void* self) { static_cast<proxy*>(self)->serve(); };
   ref.notice = [](void* self) { static_cast<proxy*>(self)->notice(); };
+  ref.serve_row = [](void* self) { static_cast<proxy*>(self)->serve_row(); };
   ref.proxy = this;
   ref.drivers = &drivers_;
   ref.nap = [](void* self, std::uint64_t ns) { static_cast<proxy*>(self)->nap(nanoseconds(ns)); };
@@ -192,7 +193,24 @@ void proxy::notice() {
   if (is_asleep_.load() || nappers_.load() > 0) ring();
 }
 
+void proxy::serve_row() {
+  switch (row_.add(clock::now())) {
+    case message_row::verdict::leaves:
+      serve();
+      break;
+    case message_row::verdict::leaves_as_last:
+      serve();
+      ring();
+      break;
+    case message_row::verdict::is_held:
+      notice();
+      break;
+  }
+  row_.added(clock::now());
+}
+
 void proxy::help() {
+  row_.over();
   if (!driving_.try_lock()) return pause_processor();
   if (drive_instead()) return serve();
   wake_for_taken_events();
@@ -286,6 +304,7 @@ void proxy::run() {
     if (std::exchange(owes_a_look_, false) ? driving_.try_lock_or_ask() : driving_.try_lock()) {
       turn mine(*this, std::adopt_lock);
       moved = drive();
+      if (moved) row_.sent_by_proxy(clock::now());
       owes_a_look_ = end_and_tell(mine);
     }
     const auto now = clock::now();
@@ -304,7 +323,8 @@ void proxy::sleep() {
   const auto helped = helped_.load(std::memory_order_relaxed);
   const bool at_this_moment = load(&drivers_, relaxed) > 0 || driving_.is_locked();
   if (helped != std::exchange(helped_before_, helped) || at_this_moment) {
-    tick_ = at_this_moment ? std::clamp(2 * tick_, shortest_tick, longest_tick) : shortest_tick;
+    const bool may_be_long = at_this_moment && !row_.may_hold();
+    tick_ = may_be_long ? std::clamp(2 * tick_, shortest_tick, longest_tick) : shortest_tick;
     return wait(false, tick_);
   }
   tick_ = shortest_tick;

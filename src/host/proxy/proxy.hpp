@@ -17,6 +17,7 @@
 #include "host/proxy/command_engine.hpp"
 #include "host/proxy/command_queue.hpp"
 #include "host/proxy/drive_lock.hpp"
+#include "host/proxy/message_row.hpp"
 #include "host/transport/transport.hpp"
 #include "support/deadline.hpp"
 #include "support/unique_fd.hpp"
@@ -85,6 +86,7 @@ class proxy {
   void help();
   void serve();
   void notice();
+  void serve_row();
   bool drive();
   /// Whether somebody has asked to look again meanwhile.
   bool end_and_tell(turn& mine);
@@ -115,6 +117,7 @@ class proxy {
   };
 
   drive_lock driving_;
+  message_row row_;
   std::vector<failure> failures_;  ///< to be told at the end of the turn
   bool is_broken_ = false;         ///< something has thrown: nobody is reached any more
   const command_engine::failure_callback on_failure_;

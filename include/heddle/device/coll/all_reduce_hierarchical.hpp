@@ -9,8 +9,7 @@
 /// Hierarchical AllReduce: within a domain by memory, then across domains by the network.
 ///
 ///     1  in a domain of m PEs, each owns a segment: all push that part of their input to it, and
-///     it
-///        combines them, in the order of the domain's PEs
+///        it combines them, in the order of the domain's PEs
 ///     2  the owners of one segment, one in each domain (a rail), combine it: one-shot if it is
 ///        small, else along a ring
 ///     3  each owner writes its result to all PEs of its domain

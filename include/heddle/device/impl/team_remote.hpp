@@ -33,6 +33,12 @@ HEDDLE_FN inline void team_ref::notice() const {
 #endif
 }
 
+HEDDLE_FN inline void team_ref::serve_row() const {
+#if !HEDDLE_ON_CUDA
+  proxy_->serve_row(proxy_->proxy);
+#endif
+}
+
 /// Its index in the queue; not_posted if the team was aborted.
 HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post(command& what, const void* payload) const {
   const command_queue_ref& queue = proxy_->queues[context_];
@@ -53,11 +59,13 @@ HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post(command& what, const void*
   queue.submit(at, what, payload);
   // Small puts that nobody waits for travel together: what follows them drives, or the proxy.
   constexpr uint64_t together = 16;
-  if (!(what.flags & command::unhurried) ||
-      at / together != (at + command_queue_ref::slots_for(carried)) / together)
-    serve();
-  else
+  if (what.flags & command::unhurried &&
+      at / together == (at + command_queue_ref::slots_for(carried)) / together)
     notice();
+  else if (what.kind == command_kind::put && carried > 0 && what.flags & command::unheeded)
+    serve_row();
+  else
+    serve();
   return at;
 }
 
