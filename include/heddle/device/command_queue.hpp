@@ -88,7 +88,7 @@ struct alignas(cache_line) command_reply {
 /// memory.
 struct command_queue_ref {
   static constexpr uint32_t slots = 1024;
-  static constexpr size_t most_payload = 512;  ///< bytes
+  static constexpr size_t most_payload = 2048;  ///< bytes
 
   struct head_words {
     alignas(2 * cache_line) uint64_t next;

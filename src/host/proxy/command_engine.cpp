@@ -263,6 +263,23 @@ bool command_engine::put(active_command& command) {
   return put_by_writes(command);
 }
 
+namespace {
+
+/// `bytes` of a payload, from `begin` on.
+void copy_payload(std::byte* to, std::span<const std::span<const std::byte>> pieces,
+                  std::size_t begin, std::size_t bytes) {
+  for (const auto& piece : pieces) {
+    const std::size_t skipped = std::min(begin, piece.size());
+    const auto part = piece.subspan(skipped, std::min(bytes, piece.size() - skipped));
+    if (!part.empty()) std::memcpy(to, part.data(), part.size());
+    to += part.size();
+    begin -= skipped;
+    bytes -= part.size();
+  }
+}
+
+}  // namespace
+
 /// Small data; and all for memory that the network does not reach (a GPU's, mostly), where it is no
 /// detour: the peer's proxy must copy it there anyhow.
 bool command_engine::put_in_records(active_command& command) {
@@ -281,10 +298,7 @@ bool command_engine::put_in_records(active_command& command) {
     std::byte* data = append(what.pe, command.lane, header);
     if (!data) return false;
     if (what.flags & command::has_payload) {
-      for (const auto& piece : command.payload) {
-        if (!piece.empty()) std::memcpy(data, piece.data(), piece.size());
-        data += piece.size();
-      }
+      copy_payload(data, command.payload, command.done, now);
     } else {
       memory_.read(0, data, reinterpret_cast<const std::byte*>(what.local) + command.done, now);
     }
