@@ -6,6 +6,8 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "coll/dealt_domains.hpp"
 #include "coll/reduction_runner.hpp"
@@ -99,6 +101,47 @@ TEST_CASE("hierarchical: nothing is staged where a domain's buffers are symmetri
   CHECK_FALSE(is_touched(buffers::symmetric, 0));
   CHECK_FALSE(is_touched(buffers::private_on_odd_pes, 0));  // the other domain is private
   CHECK(is_touched(buffers::private_on_odd_pes, 1));
+}
+
+namespace {
+
+/// A sum that takes until the others have given up, on the PE that is late.
+struct late_sum {
+  const std::atomic<bool>* gave_up;
+  template <class A>
+  A combine(A a, A b) const {
+    while (gave_up && !*gave_up) std::this_thread::yield();
+    return a + b;
+  }
+  template <class A>
+  A finish(A a) const {
+    return a;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("hierarchical: who is late in a call writes nothing where others have given up") {
+  constexpr std::size_t count = 5'000;  // both of a domain own some; rails go by one-shot
+  constexpr int late = 0;
+  const auto domains = domains_of(4, 2, false);
+  const local_team team(4, {.threads = block_threads(), .timeout = 0.2});
+  std::atomic<bool> gave_up = false;
+  team.run([&](int pe) {
+    auto* output = team.user<int>(pe, std::size_t{24} << 20);
+    std::fill(output, output + count, 77);
+    auto args = args_of(hierarchical, team.ref(pe), HEDDLE_INT32, HEDDLE_SUM, team.user<int>(pe),
+                        output, count);
+    set_domains(args.topology, domains, domains.pes.data());
+    const late_sum op{pe == late ? &gave_up : nullptr};
+    team.launch(pe, 1,
+                [args, op](host_block block) { all_reduce_hierarchical<int>(block, args, op); });
+    CHECK(team.ref(pe).aborted());
+    if (pe == 1) gave_up = true;
+  });
+  const auto* output = team.user<int>(1, std::size_t{24} << 20);
+  // What PE 0 owns; PE 1 has its own part of the domain's sum in its output.
+  CHECK(std::count(output, output + count / 2, 77) == count / 2);
 }
 
 TEST_CASE("hierarchical: one-shots of the whole team before and after it meet their own words") {
