@@ -71,9 +71,15 @@ struct checked_put {
     src = static_cast<const byte*>(from);
   }
   void run() const {
-    if (team.host_ref().is_remote(pe)) return team.host_ref().put(host_thread, dst, src, bytes, pe);
-    if (!team.runtime().place().is_host())
-      return team.runtime().place().copy(team.address_at(dst, pe), src, bytes);
+    const auto& place = team.runtime().place();
+    if (team.host_ref().is_remote(pe)) {
+      // What a command carries this thread copies, which does not reach a GPU's memory.
+      byte carried[command_queue_ref::most_payload];
+      const bool copies = !place.is_host() && bytes <= sizeof carried;
+      if (copies) place.copy(carried, src, bytes);
+      return team.host_ref().put(host_thread, dst, copies ? carried : src, bytes, pe);
+    }
+    if (!place.is_host()) return place.copy(team.address_at(dst, pe), src, bytes);
     if (is_word<std::uint64_t>(dst, bytes))
       return put_word<std::uint64_t>(team.ref(), dst, src, pe);
     if (is_word<std::uint32_t>(dst, bytes))
