@@ -346,6 +346,7 @@ class exchange_channel : mailbox_channel<B> {
   }
 
   HEDDLE_FN bool move_directly() {
+    bool brings = false;  // through the network, when all has been copied
     for (int i = 1; i < team_.n_pes(); ++i) {
       const int pe = after(i);
       const auto& theirs = from(pe).place[mailbox::both];
@@ -362,14 +363,17 @@ class exchange_channel : mailbox_channel<B> {
       if (out.by == way::by_sender) bytes = out.bytes;
       if (out.by == way::by_receiver)
         bytes = this->first_part(out, parts_, load(&theirs.target, relaxed));
-      if (bytes > 0 && !team_.may_bring(block_)) return false;
-      if (bytes > 0 && !team_.is_remote(pe))
+      if (bytes == 0) continue;
+      brings |= team_.is_remote(pe);
+      if (!team_.may_bring(block_)) return false;
+      if (!team_.is_remote(pe))
         copy(block_, team_.ptr(target_of(pe, out), pe), args_.input + out.offset, bytes,
              stores_for(out.bytes));
     }
     block_.sync();
+    if (brings && !team_.may_bring(block_)) return false;
     for (int i = 1 + block_.rank(); i < team_.n_pes(); i += block_.size())
-      if (meets(after(i))) leave(after(i));
+      if (meets(after(i))) leave(after(i));  // which sends to remote PEs
     bool going = true;
     for (int i = 1 + block_.rank(); i < team_.n_pes(); i += block_.size()) {
       const int pe = after(i);
