@@ -103,6 +103,13 @@ HEDDLE_FN entry enter_domain(G group, const all_reduce_args& args, const channel
                operation_of(args.kind));
 }
 
+/// Whether the rail of some owner of n elements is a one-shot.
+template <class T>
+HEDDLE_FN bool goes_by_one_shot(size_t n, const domains_type& domains) {
+  const int owners = owned_part<T>(n, domains).owners;
+  return segment<T>(n, owners, owners - 1).count * sizeof(T) <= channel_scratch::one_shot_capacity;
+}
+
 /// Combines, in place, what the owners of a segment have of it.
 template <class T, class Op, group G>
 HEDDLE_FN bool along_rail(G group, const all_reduce_args& args, const channel_scratch& scratch,
@@ -233,6 +240,10 @@ HEDDLE_FN void all_reduce_hierarchical(B block, const all_reduce_args& args, Op 
     way = detail::enter_domain<T>(block, args, scratch);
   if (way == detail::entry::aborted) return;
   const bool in_place = way != detail::entry::staged;
+  const auto meet = [&] {
+    return detail::domain_sync(block, args.team, detail::domain_pes(domains), block.block_rank(),
+                               operation_of(args.kind));
+  };
   for (size_t at = 0; at < part.count; at += staged) {
     const size_t n = part.count - at < staged ? part.count - at : staged;
     const size_t first = part.begin + at;
@@ -241,10 +252,10 @@ HEDDLE_FN void all_reduce_hierarchical(B block, const all_reduce_args& args, Op 
                    : detail::hierarchical_piece<T, Op>(block, args, scratch, block.block_rank(),
                                                        first, n, reduction)))
       return;
+    // The last piece may have one owner: then nothing else tells a rail that its one-shot was read.
+    const bool goes_on = part.count - at > n;
+    if (in_place && (!goes_on || detail::goes_by_one_shot<T>(n, domains)) && !meet()) return;
   }
-  if (in_place)
-    (void)detail::domain_sync(block, args.team, detail::domain_pes(domains), block.block_rank(),
-                              operation_of(args.kind));
 }
 
 }  // namespace heddle
