@@ -86,18 +86,29 @@ TEST_CASE("of messages in a row the first leave at once, and the others several 
 
   SUBCASE("after a wait, or a pause, a row begins, which soon holds what comes") {
     for (const bool waits : {true, false}) {
-      if (waits)
+      if (waits) {
         t.row.over();
-      else
+        t.row.sent();
+      } else
         t.now += 2 * message_row::longest_gap;
       CHECK(t.add(message_row::fewest_at_once) == message_row::fewest_at_once);
       CHECK(t.add(together) == 1);
     }
   }
+  SUBCASE("what has left with something else is not late") {
+    CHECK(t.add(3) == 0);
+    t.row.sent();
+    t.now += 2 * message_row::longest_gap;
+    t.row.sent_by_proxy(t.now);
+    CHECK(t.add(message_row::fewest_at_once) == message_row::fewest_at_once);
+    CHECK(t.add(together) == 1);
+  }
   SUBCASE("what the proxy's thread sends in the midst of a row costs nothing") {
     CHECK(t.add(3) == 0);
+    CHECK(*t.row.held() == 3);
     t.row.sent_by_proxy(t.now);
-    CHECK(t.add(together - 3) == 1);
+    CHECK(*t.row.held() == 0);
+    CHECK(t.add(together) == 1);
   }
   SUBCASE("rows whose ends come late are to be longer, up to where none is held") {
     for (int at_once = message_row::fewest_at_once; at_once < message_row::most_at_once;) {

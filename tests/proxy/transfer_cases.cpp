@@ -18,8 +18,8 @@ constexpr std::size_t mib = std::size_t{1} << 20;
 
 /// Around everything at which an engine does something else.
 std::vector<std::size_t> sizes(std::size_t eager) {
-  std::vector<std::size_t> all = {0,  1,  2,   3,   4,   5,   7,    8,    9,    15,  63,
-                                  64, 65, 511, 512, 513, 999, 1000, 4095, 4096, 4097};
+  std::vector<std::size_t> all = {0,  1,   2,   3,   4,   5,    7,    8,    9,    15,   63,   64,
+                                  65, 511, 512, 513, 999, 1000, 2047, 2048, 2049, 4095, 4096, 4097};
   for (const std::size_t edge : {eager, staging_pool::chunk_bytes, 4 * staging_pool::chunk_bytes})
     for (const std::size_t size : {edge - 1, edge, edge + 1, edge + 13}) all.push_back(size);
   return all;

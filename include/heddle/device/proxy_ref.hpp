@@ -27,6 +27,7 @@ struct proxy_ref {
   void (*notice)(void* proxy);
   /// serve, for what nobody on this PE waits for: of many in a row several leave together.
   void (*serve_row)(void* proxy);
+  const int32_t* held;  ///< messages of a row that have not left yet
   void* proxy;
   /// How many host threads wait, and drive meanwhile.
   uint32_t* drivers;

@@ -34,7 +34,7 @@ class slow_wait;
 class team_ref {
  public:
   /// Changes when the layout of this class, of a block, of proxy_ref or of the team's memory does.
-  static constexpr uint32_t layout = 11;
+  static constexpr uint32_t layout = 12;
 
   HEDDLE_FN int my_pe() const { return my_pe_; }
   HEDDLE_FN int n_pes() const { return n_pes_; }
@@ -277,6 +277,7 @@ class team_ref {
   /// Lets the proxy know of a command, if it sleeps.
   HEDDLE_FN void notice() const;
   HEDDLE_FN void serve_row() const;
+  HEDDLE_FN void end_row() const;
 
   // Through the proxy: team_remote.hpp.
   HEDDLE_APART HEDDLE_FN uint64_t post(command& what, const void* payload) const;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
+#include <heddle/device/atomic.hpp>
 
 namespace heddle {
 
@@ -12,9 +14,10 @@ namespace heddle {
 /// one to a network may take longer than all else about it (8 us for TCP, whatever its few bytes):
 /// the first ones of a row leave at once, after them several together.
 ///
-/// What is held leaves with a later message, when a thread of this PE waits for something, or by
-/// the proxy's thread. If that had to do it, the row was over and its end came late, by up to a
-/// tick of that thread: from then on rows must be longer before any message is held.
+/// What is held leaves with a later message or command, when a thread of this PE waits for
+/// something, found at once or not, or by the proxy's thread. If that had to do it, the row was
+/// over and its end came late, by up to a tick of that thread: from then on rows must be longer
+/// before any message is held.
 ///
 /// Called by any thread. Of two at a time one may not be counted: a message is held or not by that.
 class message_row {
@@ -40,39 +43,46 @@ class message_row {
     row_.store(row, relaxed);
     if (row < at_once) return verdict::leaves;
     if (row == at_once) return verdict::leaves_as_last;
-    const int held = held_.load(relaxed) + 1;
-    held_.store(held < together ? held : 0, relaxed);
+    const int held = load(&held_, relaxed) + 1;
+    store(&held_, held < together ? held : 0, relaxed);
     if (held < together) return verdict::is_held;
     at_once_.store(std::max(at_once / 2, fewest_at_once), relaxed);
     return verdict::leaves;
   }
   /// It is held, or has left, which may have taken a while.
   void added(clock::time_point now) { last_.store(now, relaxed); }
-  /// Somebody waits, and so sends all.
+  /// Somebody waits: the next message is the first of a row.
   void over() {
-    if (row_.load(relaxed) == 0) return;
-    row_.store(0, relaxed);
-    held_.store(0, relaxed);
+    if (row_.load(relaxed) != 0) row_.store(0, relaxed);
   }
-  /// The proxy's thread has sent all.
+  /// A thread of this PE has sent all.
+  void sent() {
+    if (holds()) store(&held_, 0, relaxed);
+  }
+  /// The proxy's thread has, which began at `now`.
   void sent_by_proxy(clock::time_point now) {
-    if (held_.load(relaxed) == 0 || !has_ended(now)) return;
+    if (!holds()) return;
+    sent();
+    if (!has_ended(now)) return;
     over();
     at_once_.store(std::min(at_once_.load(relaxed) * 8, most_at_once), relaxed);
   }
   /// Whether messages are held, or will be as soon as they come.
-  [[nodiscard]] bool may_hold() const { return row_.load(relaxed) >= at_once_.load(relaxed); }
+  [[nodiscard]] bool may_hold() const {
+    return holds() || row_.load(relaxed) >= at_once_.load(relaxed);
+  }
+  /// How many are held: read and written as by load and store.
+  [[nodiscard]] const std::int32_t* held() const { return &held_; }
 
  private:
-  static constexpr auto relaxed = std::memory_order_relaxed;
-
+  [[nodiscard]] bool holds() const { return load(&held_, relaxed) > 0; }
   [[nodiscard]] bool has_ended(clock::time_point now) const {
     return now - last_.load(relaxed) > longest_gap;
   }
 
   std::atomic<clock::time_point> last_{};
   std::atomic<int> row_{0};  ///< messages of this one
-  std::atomic<int> held_{0};
+  std::int32_t held_ = 0;
   std::atomic<int> at_once_{16};  ///< so many of a row leave at once
 };
 

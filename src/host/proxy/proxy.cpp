@@ -99,6 +99,7 @@ void proxy::add_queues(const options& options, bool for_host, proxy_ref& ref) {
   ref.serve = [](void* self) { static_cast<proxy*>(self)->serve(); };
   ref.notice = [](void* self) { static_cast<proxy*>(self)->notice(); };
   ref.serve_row = [](void* self) { static_cast<proxy*>(self)->serve_row(); };
+  ref.held = row_.held();
   ref.proxy = this;
   ref.drivers = &drivers_;
   ref.nap = [](void* self, std::uint64_t ns) { static_cast<proxy*>(self)->nap(nanoseconds(ns)); };
@@ -183,6 +184,7 @@ bool proxy::drive_instead() {
   // drives: before it sleeps it looks for commands, in a turn.
   helped_.store(helped_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   drive();
+  row_.sent();
   return end_and_tell(mine);
 }
 
@@ -303,8 +305,9 @@ void proxy::run() {
     // What this thread was asked for it hands on to whoever drives at this moment.
     if (std::exchange(owes_a_look_, false) ? driving_.try_lock_or_ask() : driving_.try_lock()) {
       turn mine(*this, std::adopt_lock);
+      const auto began = clock::now();
       moved = drive();
-      if (moved) row_.sent_by_proxy(clock::now());
+      row_.sent_by_proxy(began);
       owes_a_look_ = end_and_tell(mine);
     }
     const auto now = clock::now();
@@ -317,6 +320,8 @@ void proxy::run() {
       sleep();
     }
   }
+  const turn last(*this);
+  drive();  // what a row has left
 }
 
 void proxy::sleep() {

@@ -39,6 +39,13 @@ HEDDLE_FN inline void team_ref::serve_row() const {
 #endif
 }
 
+/// What a wait finds without waiting must not leave others waiting for what this PE has sent.
+HEDDLE_FN inline void team_ref::end_row() const {
+#if !HEDDLE_ON_CUDA
+  if (proxy_ && load(proxy_->held, relaxed) > 0) serve();
+#endif
+}
+
 /// Its index in the queue; not_posted if the team was aborted.
 HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post(command& what, const void* payload) const {
   const command_queue_ref& queue = proxy_->queues[context_];

@@ -175,7 +175,10 @@ HEDDLE_HOT HEDDLE_FN inline wait_status team_ref::wait_by_thread(Look look, cons
   uint64_t seen = 0;
   HEDDLE_ROLLED
   for (uint32_t i = 0; i < looks; ++i) {
-    if (look(seen)) return wait_status::ok;
+    if (look(seen)) {
+      end_row();
+      return wait_status::ok;
+    }
     if (looks > 1) pause_processor();
   }
   return wait_slowly(look,
@@ -222,7 +225,10 @@ HEDDLE_FN wait_status team_ref::try_wait_until(G group, const T* word, cmp how, 
       return compare(how, now, value);
     };
     uint64_t seen = 0;
-    if (!look(seen)) status = wait_slowly(look, wait_record{}, timeout_ns, false);
+    if (look(seen))
+      end_row();
+    else
+      status = wait_slowly(look, wait_record{}, timeout_ns, false);
   }
   return group.broadcast(status);
 }
