@@ -137,7 +137,8 @@ HEDDLE_APART HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& 
     detail::reduce_copy<T, Op>(group, with.view(), n, reduction);
   }
   group.sync();  // every thread has read the slots
-  for (int i = 1 + group.rank(); i < members.n; i += group.size()) {
+  // Who has not arrived may still write.
+  for (int i = 1 + group.rank(); arrived && i < members.n; i += group.size()) {
     auto& slot = scratch.simple_slot(half, other(i));
     take_back(&slot.taken);
     for (size_t at = 0; at < n * sizeof(T); at += cache_line)
