@@ -265,10 +265,8 @@ std::string_view buffers_by(const plan& plan, const plan_question& question) {
     case algorithm::multicast:
       return question.all_mapped ? "symmetric buffers in place, others staged" : "buffers staged";
     case algorithm::hierarchical:
-      // all_reduce_hierarchical.hpp
-      if (question.what == collective::all_reduce &&
-          question.n_pes <= channel_scratch::max_direct_pes &&
-          question.bytes / static_cast<std::size_t>(plan.channels) > detail::most_for_one_owner)
+      if (detail::may_be_in_place(question.what == collective::all_reduce, question.n_pes,
+                                  question.bytes / static_cast<std::size_t>(plan.channels)))
         return "symmetric buffers of a host in place, others staged";
       return "buffers staged";
     case algorithm::ring:

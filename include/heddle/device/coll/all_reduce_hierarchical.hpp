@@ -88,10 +88,10 @@ struct owned_part : segment<T> {
       : segment<T>(n, n_owners, index), owners(n_owners) {}
 };
 
-/// Whether an AllReduce of so many bytes is worth asking where the others' buffers are.
-HEDDLE_FN inline bool may_be_in_place(const all_reduce_args& args, size_t bytes) {
-  return args.kind == reduce_kind::all_reduce && bytes > most_for_one_owner &&
-         args.team.n_pes() <= channel_scratch::max_direct_pes;  // others have no entries
+/// Whether the PEs of a domain ask each other where their buffers are, of a channel's bytes.
+HEDDLE_FN inline bool may_be_in_place(bool is_all_reduce, int n_pes, size_t bytes) {
+  return is_all_reduce && bytes > most_for_one_owner &&
+         n_pes <= channel_scratch::max_direct_pes;  // larger teams have no entries
 }
 
 template <class T, group G>
@@ -236,7 +236,8 @@ HEDDLE_FN void all_reduce_hierarchical(B block, const all_reduce_args& args, Op 
   const size_t staged = scratch.staging_capacity() / sizeof(T) -
                         static_cast<size_t>(domains.size) * cache_line / sizeof(T);
   auto way = detail::entry::staged;
-  if (detail::may_be_in_place(args, part.count * sizeof(T)))
+  if (detail::may_be_in_place(args.kind == reduce_kind::all_reduce, args.team.n_pes(),
+                              part.count * sizeof(T)))
     way = detail::enter_domain<T>(block, args, scratch);
   if (way == detail::entry::aborted) return;
   const bool in_place = way != detail::entry::staged;
