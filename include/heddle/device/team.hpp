@@ -34,7 +34,7 @@ class slow_wait;
 class team_ref {
  public:
   /// Changes when the layout of this class, of a block, of proxy_ref or of the team's memory does.
-  static constexpr uint32_t layout = 12;
+  static constexpr uint32_t layout = 13;
 
   HEDDLE_FN int my_pe() const { return my_pe_; }
   HEDDLE_FN int n_pes() const { return n_pes_; }
@@ -280,7 +280,14 @@ class team_ref {
   HEDDLE_FN void end_row() const;
 
   // Through the proxy: team_remote.hpp.
-  HEDDLE_APART HEDDLE_FN uint64_t post(command& what, const void* payload) const;
+  /// When a command leaves, as far as the thread that posts it sees to that.
+  enum class departure : uint8_t {
+    at_once,
+    several,  ///< with others: what follows drives them, or the proxy
+    in_row    ///< as message_row has it
+  };
+  HEDDLE_APART HEDDLE_FN uint64_t post(command& what, const void* payload,
+                                       departure when = departure::at_once) const;
   HEDDLE_APART HEDDLE_FN bool await_reply(uint64_t posted, operation op, int pe,
                                           uint64_t* value = nullptr) const;
   HEDDLE_FN uint64_t post_put(const void* dst, const void* src, size_t bytes, int pe,

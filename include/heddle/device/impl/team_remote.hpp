@@ -47,7 +47,8 @@ HEDDLE_FN inline void team_ref::end_row() const {
 }
 
 /// Its index in the queue; not_posted if the team was aborted.
-HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post(command& what, const void* payload) const {
+HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post(command& what, const void* payload,
+                                                      departure when) const {
   const command_queue_ref& queue = proxy_->queues[context_];
   const size_t carried = what.flags & command::has_payload ? what.bytes : 0;
   uint64_t at = queue.try_take(carried);
@@ -64,13 +65,12 @@ HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post(command& what, const void*
   }
   if (what.pe >= 0) what.pe = world_[what.pe];
   queue.submit(at, what, payload);
-  // Small puts that nobody waits for travel together: what follows them drives, or the proxy.
   constexpr uint64_t together = 16;
-  if (what.flags & command::unhurried &&
-      at / together == (at + command_queue_ref::slots_for(carried)) / together)
-    notice();
-  else if (what.kind == command_kind::put && carried > 0 && what.flags & command::unheeded)
+  const bool fills = at / together != (at + command_queue_ref::slots_for(carried)) / together;
+  if (when == departure::in_row)
     serve_row();
+  else if (when == departure::several && !fills)
+    notice();
   else
     serve();
   return at;
@@ -114,9 +114,11 @@ HEDDLE_FN inline uint64_t team_ref::post_put(const void* dst, const void* src, s
   }
   const bool carried = bytes <= most_payload;
   if (carried) what.flags |= command::has_payload;
-  if (carried && !wants_reply && !signal_word) what.flags |= command::unhurried;
   if (wants_reply && !carried) what.flags |= command::wants_reply;
-  const uint64_t posted = post(what, src);
+  departure when = departure::at_once;
+  if (carried && bytes > 0 && flags & command::unheeded) when = departure::in_row;
+  if (carried && !wants_reply && !signal_word) when = departure::several;
+  const uint64_t posted = post(what, src, when);
   return what.flags & command::wants_reply ? posted : not_posted;
 }
 
