@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "bootstrap/tree_place.hpp"
 #include "support/log.hpp"
 #include "support/quiet_thread.hpp"
 #include "support/throw_error.hpp"
@@ -42,12 +43,6 @@ void encode(const collective_rounds::outcome& outcome, byte_writer& out) {
   }
   out.number(static_cast<std::uint32_t>(outcome.parts.size()));
   for (auto& part : outcome.parts) out.block(part);
-}
-
-std::int32_t read_rank(byte_reader& in, int size) {
-  const auto rank = in.number<std::int32_t>();
-  if (rank < 0 || rank >= size) throw malformed_message(fmt::format("rank {}", rank));
-  return rank;
 }
 
 collective_rounds::outcome decode(byte_reader& in) {

@@ -7,15 +7,12 @@
 #include "bootstrap/byte_stream.hpp"
 
 namespace heddle {
-namespace {
 
 int read_rank(byte_reader& in, int size) {
   const auto rank = in.number<std::int32_t>();
   if (rank < 0 || rank >= size) throw malformed_message(fmt::format("rank {}", rank));
   return rank;
 }
-
-}  // namespace
 
 tree_place tree_place::in(const tree_shape& shape, std::span<const endpoint> table, int rank) {
   tree_place place;

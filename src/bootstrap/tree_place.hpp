@@ -11,6 +11,9 @@
 
 namespace heddle {
 
+/// Throws malformed_message for a rank that `size` does not allow.
+int read_rank(byte_reader& in, int size);
+
 /// What a rank has to know to join the tree: whom it calls, and who will call it.
 struct tree_place {
   int parent = -1;  ///< -1 for rank 0

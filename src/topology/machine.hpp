@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -10,6 +11,8 @@
 /// data, in which one thing names another by its index; -1: none, or not known. Read by
 /// read_machine.hpp, or made by hand; all else in this folder is pure functions of it.
 namespace heddle::topology {
+
+constexpr std::size_t at(int index) { return static_cast<std::size_t>(index); }
 
 /// Which processors a device or a PE is near to.
 struct locality {

@@ -12,8 +12,6 @@
 namespace heddle::topology {
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 /// As /sys/bus/pci/devices writes it. GPUs and switches have function 0 alone.
 std::string address_of(const nvml::pci_info& info) {
   return fmt::format("{:04x}:{:02x}:{:02x}.0", info.domain, info.bus, info.device);

@@ -14,8 +14,6 @@
 namespace heddle::topology {
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 const pci_place* place_of(const machine& machine, const endpoint& end) {
   switch (end.what) {
     case endpoint::kind::gpu:

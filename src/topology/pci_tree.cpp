@@ -9,8 +9,6 @@
 namespace heddle::topology {
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 /// Without the function: what is in one slot is one card.
 std::string slot_of(const std::string& address) { return address.substr(0, address.rfind('.')); }
 

@@ -17,8 +17,6 @@ namespace {
 using cost = std::uint64_t;
 using costs = std::vector<std::vector<cost>>;
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 /// What is one stop: ends on one device, or on processors of one place, are neighbours anyway.
 struct stop {
   endpoint end;

@@ -22,8 +22,6 @@ constexpr double least_node = 214;
 constexpr double least_package = 372;
 constexpr double between_packages = 40;
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 /// What is drawn within one NUMA node, or beside all.
 struct group {
   int numa_node = -1;

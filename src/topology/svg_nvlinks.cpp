@@ -18,8 +18,6 @@ namespace {
 
 using anchor = svg_writer::anchor;
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 class painter {
  public:
   painter(svg_writer& svg, const machine& machine, const svg_layout& layout)

@@ -19,8 +19,6 @@ namespace {
 
 using anchor = svg_writer::anchor;
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 /// "NVIDIA" is on every one of them.
 std::string short_name(const std::string& name) {
   constexpr std::string_view maker = "NVIDIA ";

@@ -14,8 +14,6 @@
 namespace heddle::topology {
 namespace {
 
-std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
 /// The machine as an indented tree.
 class tree_writer {
  public:

@@ -13,7 +13,6 @@
 namespace heddle::testing {
 namespace {
 
-constexpr thread_group one{};
 using clock = std::chrono::steady_clock;
 
 /// `use(PE, dead)` waits for the dead PE in some way; all that do end, and know of whom.

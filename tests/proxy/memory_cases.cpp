@@ -10,7 +10,6 @@
 namespace heddle::testing {
 namespace {
 
-constexpr thread_group one{};
 constexpr std::size_t piece = std::size_t{256} << 10;
 
 TEST_CASE("a heap that grows piece by piece is reached at once, over all its pieces") {

@@ -13,7 +13,6 @@
 namespace heddle::testing {
 namespace {
 
-constexpr thread_group one{};
 constexpr std::size_t area = 128 << 10;  ///< of data, for one stream of messages
 
 /// Small and large in turn, by chance.

@@ -21,6 +21,8 @@
 
 namespace heddle::testing {
 
+inline constexpr thread_group one{};
+
 /// In threads of a job, where doctest's macros are slow: throws, and the case fails with the text.
 inline void expect(bool condition, const std::string& text) {
   if (!condition) throw std::runtime_error(text);

@@ -12,8 +12,6 @@
 namespace heddle::testing {
 namespace {
 
-constexpr thread_group one{};
-
 TEST_CASE("of more commands than slots, from several threads, none is lost or overwritten") {
   constexpr int threads = 4;
   const int n = rounds(3000);  // about three rings for each thread

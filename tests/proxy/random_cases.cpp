@@ -12,7 +12,6 @@
 namespace heddle::testing {
 namespace {
 
-constexpr thread_group one{};
 constexpr std::size_t range = 256 << 10;  ///< of each PE's heap, that one other PE alone writes
 
 /// Every PE owns a range of every other's heap: what is in there it alone decides, and knows.

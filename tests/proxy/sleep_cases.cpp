@@ -13,8 +13,6 @@
 namespace heddle::testing {
 namespace {
 
-constexpr thread_group one{};
-
 double seconds_of_processor() {
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);

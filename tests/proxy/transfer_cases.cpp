@@ -13,7 +13,6 @@
 namespace heddle::testing {
 namespace {
 
-constexpr thread_group one{};
 constexpr std::size_t mib = std::size_t{1} << 20;
 
 /// Around everything at which an engine does something else.
