@@ -65,7 +65,9 @@ class timed_row {
   int add(int n) {
     int left = 0;
     for (int i = 0; i < n; ++i) {
-      left += row.add(now) != message_row::verdict::is_held;
+      const auto verdict = row.add(now);
+      left += verdict != message_row::verdict::is_held;
+      looks_asked_for += verdict == message_row::verdict::leaves_as_last;
       row.added(now);
       now += std::chrono::microseconds(1);
     }
@@ -73,6 +75,7 @@ class timed_row {
   }
   message_row row;
   message_row::clock::time_point now = message_row::clock::now();
+  int looks_asked_for = 0;
 };
 
 TEST_CASE("of messages in a row the first leave at once, and the others several together") {
@@ -83,6 +86,7 @@ TEST_CASE("of messages in a row the first leave at once, and the others several 
   CHECK(t.add(together - 1) == 0);
   CHECK(t.add(1) == 1);
   CHECK(t.add(10 * together) == 10);
+  CHECK(t.looks_asked_for == 1);
 
   SUBCASE("after a wait, or a pause, a row begins, which soon holds what comes") {
     for (const bool waits : {true, false}) {
@@ -91,8 +95,10 @@ TEST_CASE("of messages in a row the first leave at once, and the others several 
         t.row.sent();
       } else
         t.now += 2 * message_row::longest_gap;
+      t.looks_asked_for = 0;
       CHECK(t.add(message_row::fewest_at_once) == message_row::fewest_at_once);
       CHECK(t.add(together) == 1);
+      CHECK(t.looks_asked_for == 1);
     }
   }
   SUBCASE("what has left with something else is not late") {
