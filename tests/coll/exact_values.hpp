@@ -6,8 +6,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <heddle/device/types.hpp>
 #include <type_traits>
+#include <vector>
 
 /// Inputs whose reduction is exact in every type and every order, so that results can be compared
 /// bit by bit with a value computed apart: small integers (a sum over 8 PEs stays within the
@@ -86,6 +88,35 @@ inline int result_of(heddle_op_t op, std::size_t i, int call, int n_pes,
     }
   }
   return op == HEDDLE_AVG ? result / n_pes : result;
+}
+
+/// What all PEs put into a call, and what must come out of it: worked out once for all of them.
+template <class T>
+struct exact_call {
+  std::vector<std::vector<T>> inputs;  ///< by PE
+  std::vector<T> result;
+
+  exact_call(heddle_op_t op, std::size_t count, int call, int n_pes)
+      : inputs(static_cast<std::size_t>(n_pes), std::vector<T>(count)), result(count) {
+    for (int pe = 0; pe < n_pes; ++pe)
+      for (std::size_t i = 0; i < count; ++i)
+        inputs[static_cast<std::size_t>(pe)][i] =
+            from_int<T>(input_of(op, pe, i, call, n_pes, range_of<T>()));
+    for (std::size_t i = 0; i < count; ++i)
+      result[i] = from_int<T>(result_of(op, i, call, n_pes, range_of<T>()));
+  }
+  [[nodiscard]] const std::vector<T>& input(int pe) const {
+    return inputs[static_cast<std::size_t>(pe)];
+  }
+};
+
+/// The first of `count` elements that differs, bit by bit; `count`: none.
+template <class T>
+std::size_t first_difference(const T* found, const T* expected, std::size_t count) {
+  if (count == 0 || std::memcmp(found, expected, count * sizeof(T)) == 0) return count;
+  std::size_t i = 0;
+  while (std::memcmp(found + i, expected + i, sizeof(T)) == 0) ++i;
+  return i;
 }
 
 }  // namespace heddle::testing

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstring>
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -71,6 +71,7 @@ struct runner {
                   buffers where = buffers::symmetric) {
     ++call;
     const auto entry = all_reduce_kernel(type, op).on_host;
+    const exact_call<T> exact(op, count, call, team.n_pes());
     team.run([&](int pe) {
       const std::size_t skew = where == buffers::misaligned ? sizeof(T) : 0;
       const bool is_private =
@@ -80,23 +81,19 @@ struct runner {
       T* output = in_place      ? input
                   : own.empty() ? team.user<T>(pe, (std::size_t{24} << 20) + 2 * skew)
                                 : own.data() + count + 1;
-      for (std::size_t i = 0; i < count; ++i)
-        input[i] = from_int<T>(input_of(op, pe, i, call, team.n_pes(), range_of<T>()));
+      std::ranges::copy(exact.input(pe), input);
       output[count] = from_int<T>(77);
       library_kernel kernel{
           entry, args_of(chosen, team.ref(pe), type, op, input, output, count, team.ring())};
       set_domains(kernel.args.topology, domains, domains.pes.data());
       team.launch(pe, channels, kernel);
       if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
-      for (std::size_t i = 0; i < count; ++i) {
-        const T expected = from_int<T>(result_of(op, i, call, team.n_pes(), range_of<T>()));
-        if (std::memcmp(&output[i], &expected, sizeof(T)) != 0)
-          throw std::runtime_error("PE " + std::to_string(pe) + ": element " + std::to_string(i) +
-                                   " of " + std::to_string(count) + " is wrong");
-      }
+      expect_result(pe, output, exact.result.data(), count);
       const T guard = from_int<T>(77);
-      if (std::memcmp(&output[count], &guard, sizeof(T)) != 0)
+      if (first_difference(&output[count], &guard, 1) == 0)
         throw std::runtime_error("written past the end");
+      if (!in_place && first_difference(input, exact.input(pe).data(), count) != count)
+        throw std::runtime_error("an input was changed");
     });
   }
 
@@ -110,6 +107,7 @@ struct runner {
     const int root = call % n_pes;
     const bool scatters = kind == reduce_kind::reduce_scatter;
     const std::size_t all = scatters ? count * static_cast<std::size_t>(n_pes) : count;
+    const exact_call<T> exact(op, all, call, n_pes);
     team.run([&](int pe) {
       const std::size_t skew = where == buffers::misaligned ? sizeof(T) : 0;
       const bool is_private =
@@ -122,8 +120,7 @@ struct runner {
                   : in_place    ? input + mine
                   : own.empty() ? team.user<T>(pe, (std::size_t{48} << 20) + 2 * skew)
                                 : own.data() + all + 1;
-      for (std::size_t i = 0; i < all; ++i)
-        input[i] = from_int<T>(input_of(op, pe, i, call, n_pes, range_of<T>()));
+      std::ranges::copy(exact.input(pe), input);
       if (has_output && !in_place) output[count] = from_int<T>(77);
       library_kernel kernel{
           entry, args_of(chosen, team.ref(pe), type, op, input, output, count, team.ring())};
@@ -133,19 +130,18 @@ struct runner {
       set_domains(kernel.args.topology, domains, domains.pes.data());
       team.launch(pe, channels, kernel);
       if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
-      const auto is = [](const T& value, const T& expected) {
-        return std::memcmp(&value, &expected, sizeof(T)) == 0;
-      };
-      for (std::size_t i = 0; has_output && i < count; ++i)
-        if (!is(output[i], from_int<T>(result_of(op, mine + i, call, n_pes, range_of<T>()))))
-          throw std::runtime_error("PE " + std::to_string(pe) + ": element " + std::to_string(i) +
-                                   " of " + std::to_string(count) + " is wrong");
-      if (has_output && !in_place && !is(output[count], from_int<T>(77)))
+      const T guard = from_int<T>(77);
+      if (has_output) expect_result(pe, output, exact.result.data() + mine, count);
+      if (has_output && !in_place && first_difference(&output[count], &guard, 1) == 0)
         throw std::runtime_error("written past the end");
-      for (std::size_t i = 0; i < all; ++i)
-        if (!(in_place && has_output && i >= mine && i < mine + count) &&
-            !is(input[i], from_int<T>(input_of(op, pe, i, call, n_pes, range_of<T>()))))
-          throw std::runtime_error("an input was changed");
+      const auto is_kept = [&](std::size_t begin, std::size_t end) {
+        const T* expected = exact.input(pe).data();
+        return first_difference(input + begin, expected + begin, end - begin) == end - begin;
+      };
+      const bool is_overwritten = in_place && has_output;
+      if (!is_kept(0, is_overwritten ? mine : all) ||
+          (is_overwritten && !is_kept(mine + count, all)))
+        throw std::runtime_error("an input was changed");
     });
   }
   template <class T>
@@ -154,6 +150,14 @@ struct runner {
     reduce<T>(reduce_kind::reduce, type, op, count, in_place, where);
     if (chosen.algo != algorithm::tree)  // which has no ReduceScatter
       reduce<T>(reduce_kind::reduce_scatter, type, op, count, in_place, where);
+  }
+
+  template <class T>
+  static void expect_result(int pe, const T* found, const T* expected, std::size_t count) {
+    const std::size_t wrong = first_difference(found, expected, count);
+    if (wrong < count)
+      throw std::runtime_error("PE " + std::to_string(pe) + ": element " + std::to_string(wrong) +
+                               " of " + std::to_string(count) + " is wrong");
   }
 
   void all_types(heddle_op_t op, std::size_t count, bool in_place) {
