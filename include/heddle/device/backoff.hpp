@@ -62,23 +62,28 @@ class backoff {
     if (polls_ <= spin_) return spin();
     const uint64_t now = clock_ns();
     if (yields_since_ == 0) yields_since_ = now;
-    const uint64_t waited = now - yields_since_;
-    is_napping_ = waited >= 10'000'000;
+    waited_ns_ = now - yields_since_;
+    is_napping_ = waited_ns_ >= 10'000'000;
     if (is_napping_)
-      sleep(waited < 512'000'000 ? waited / 64 : 8'000'000);
+      sleep(waited_ns_ < 512'000'000 ? waited_ns_ / 64 : 8'000'000);
     else
       std::this_thread::yield();
 #endif
   }
 
   [[nodiscard]] HEDDLE_FN uint32_t polls() const { return polls_; }
+  /// On the host: others want this core, so that each time slice that is given away takes a while.
+  [[nodiscard]] HEDDLE_FN bool is_crowded() const {
+    return waited_ns_ >= 50'000 && waited_ns_ >= uint64_t{2'000} * polls_;
+  }
   /// Each pause is so long now that it may be followed by whatever else is to be looked at.
   [[nodiscard]] HEDDLE_FN bool is_napping() const { return is_napping_; }
 
  private:
   uint32_t spin_;
   uint32_t polls_ = 0;
-  uint64_t yields_since_ = 0;  ///< host
+  uint64_t yields_since_ = 0;  ///< host, as the next
+  uint64_t waited_ns_ = 0;
   bool is_napping_ = false;
 };
 

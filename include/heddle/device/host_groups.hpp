@@ -6,6 +6,10 @@
 #include <heddle/device/backoff.hpp>
 #include <heddle/device/thread_group.hpp>
 
+#if !HEDDLE_ON_CUDA
+#include <atomic>
+#endif
+
 namespace heddle {
 
 /// A barrier among host threads of one group. A thread that has left (its kernel returned) counts
@@ -38,14 +42,37 @@ class host_group_barrier {
         ++generation;
       }
       const uint64_t next = generation << 32 | members << 16 | arrived;
-      if (atomic_ref<uint64_t>(state_).compare_exchange_weak(old, next, acq_rel, relaxed))
-        return static_cast<uint32_t>(old >> 32);
+      if (!atomic_ref<uint64_t>(state_).compare_exchange_weak(old, next, acq_rel, relaxed))
+        continue;
+      if (next >> 32 != old >> 32) wake_all();
+      return static_cast<uint32_t>(old >> 32);
     }
   }
 
+  /// Looks, and sleeps where there are more threads than cores: they would be in the way of those
+  /// that they wait for.
   void wait(uint32_t generation, uint32_t spin) {
     backoff patience(spin);
-    while (static_cast<uint32_t>(load(&state_, acquire) >> 32) == generation) patience.pause();
+    for (;;) {
+      const uint64_t now = load(&state_, acquire);
+      if (static_cast<uint32_t>(now >> 32) != generation) return;
+      if (patience.is_crowded() || patience.is_napping())
+        sleep_while(now);
+      else
+        patience.pause();
+    }
+  }
+
+  // The standard library's by name: what this compiler waits by, another's kernel may wake.
+  void sleep_while([[maybe_unused]] uint64_t state) {
+#if !HEDDLE_ON_CUDA
+    std::atomic_ref<uint64_t>(state_).wait(state, std::memory_order_acquire);
+#endif
+  }
+  void wake_all() {
+#if !HEDDLE_ON_CUDA
+    std::atomic_ref<uint64_t>(state_).notify_all();
+#endif
   }
 
   alignas(cache_line) uint64_t state_;
