@@ -57,8 +57,9 @@ mkfifo "$job/out" "$job/err"
 cat "$job/out" & out_copier=$!
 cat "$job/err" >&2 & err_copier=$!
 # Emulated even where there is a /dev/kvm: it is not to be trusted inside a virtual machine, where most tests run.
+# A processor without what takes long to emulate, and the C library would use to copy: long vectors, and strings byte by byte.
 # q35, because a kernel without an HPET fails to calibrate its clock now and then on a busy host.
-qemu-system-x86_64 -accel tcg,thread=multi -M q35 -cpu max -m "$memory" -smp $((processors < 4 ? processors : 4)) \
+qemu-system-x86_64 -accel tcg,thread=multi -M q35 -cpu max,-erms,-fsrm,-avx2 -m "$memory" -smp $((processors < 4 ? processors : 4)) \
   -nodefaults -no-user-config -display none -no-reboot -kernel "$cache/kernel" -initrd "$cache/initrd.gz" \
   -append "console=ttyS0 quiet panic=-1 oops=panic mitigations=off tsc=reliable rdma_vm.job=$job/job.sh" \
   -chardev "file,id=console,path=$job/console" -serial chardev:console \
