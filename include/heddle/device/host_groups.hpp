@@ -4,18 +4,16 @@
 
 #include <heddle/device/atomic.hpp>
 #include <heddle/device/backoff.hpp>
+#include <heddle/device/futex.hpp>
 #include <heddle/device/thread_group.hpp>
-
-#if !HEDDLE_ON_CUDA
-#include <atomic>
-#endif
 
 namespace heddle {
 
 /// A barrier among host threads of one group. A thread that has left (its kernel returned) counts
 /// as arrived from then on, as an exited thread of a CUDA block does, so that nobody waits for it.
 ///
-/// State: generation (32 bits) | members (16) | arrived (16), changed as one word.
+/// State, changed as one word: generation (32 bits) | whether some sleep (1) | members (15) |
+/// arrived (16).
 class host_group_barrier {
  public:
   explicit host_group_barrier(int members)
@@ -30,49 +28,43 @@ class host_group_barrier {
   uint32_t failures = 0;
 
  private:
+  static constexpr uint64_t some_sleep = uint64_t{1} << 31;
+
+  static uint32_t generation_of(uint64_t state) { return static_cast<uint32_t>(state >> 32); }
+  [[nodiscard]] const uint32_t* generation_word() const {
+    static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+    return reinterpret_cast<const uint32_t*>(&state_) + 1;
+  }
+
   /// Returns the generation in which the caller arrived.
   uint32_t arrive(uint64_t arrivals, uint64_t departures) {
     uint64_t old = load(&state_, relaxed);
     for (;;) {
-      uint64_t generation = old >> 32;
-      const uint64_t members = ((old >> 16) & 0xffff) - departures;
-      uint64_t arrived = (old & 0xffff) + arrivals;
-      if (arrived == members && members > 0) {
-        arrived = 0;
-        ++generation;
-      }
-      const uint64_t next = generation << 32 | members << 16 | arrived;
+      const uint64_t members = ((old >> 16) & 0x7fff) - departures;
+      const uint64_t arrived = (old & 0xffff) + arrivals;
+      const bool is_last = arrived == members && members > 0;
+      const uint64_t next = is_last ? uint64_t{generation_of(old) + 1} << 32 | members << 16
+                                    : (old & ~uint64_t{0x7fffffff}) | members << 16 | arrived;
       if (!atomic_ref<uint64_t>(state_).compare_exchange_weak(old, next, acq_rel, relaxed))
         continue;
-      if (next >> 32 != old >> 32) wake_all();
-      return static_cast<uint32_t>(old >> 32);
+      if (is_last && old & some_sleep) detail::wake_all(generation_word());
+      return generation_of(old);
     }
   }
 
-  /// Looks, and sleeps where there are more threads than cores: they would be in the way of those
-  /// that they wait for.
+  /// Looks, and sleeps where there are more threads than cores, since those that look would be in
+  /// the way of the ones that they wait for, or after 10 ms.
   void wait(uint32_t generation, uint32_t spin) {
     backoff patience(spin);
     for (;;) {
-      const uint64_t now = load(&state_, acquire);
-      if (static_cast<uint32_t>(now >> 32) != generation) return;
-      if (patience.is_crowded() || patience.is_napping())
-        sleep_while(now);
-      else
+      uint64_t now = load(&state_, acquire);
+      if (generation_of(now) != generation) return;
+      if (!patience.is_crowded() && !patience.is_napping())
         patience.pause();
+      else if (now & some_sleep || atomic_ref<uint64_t>(state_).compare_exchange_strong(
+                                       now, now | some_sleep, relaxed, relaxed))
+        detail::sleep_while(generation_word(), generation);
     }
-  }
-
-  // The standard library's by name: what this compiler waits by, another's kernel may wake.
-  void sleep_while([[maybe_unused]] uint64_t state) {
-#if !HEDDLE_ON_CUDA
-    std::atomic_ref<uint64_t>(state_).wait(state, std::memory_order_acquire);
-#endif
-  }
-  void wake_all() {
-#if !HEDDLE_ON_CUDA
-    std::atomic_ref<uint64_t>(state_).notify_all();
-#endif
   }
 
   alignas(cache_line) uint64_t state_;

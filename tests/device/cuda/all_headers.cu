@@ -25,6 +25,7 @@
 #include <heddle/device/coll/tuning.hpp>
 #include <heddle/device/collectives.hpp>
 #include <heddle/device/cuda_groups.hpp>
+#include <heddle/device/futex.hpp>
 #include <heddle/device/group.hpp>
 #include <heddle/device/host_groups.hpp>
 #include <heddle/device/launch.hpp>

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// Two PEs as threads, a kernel and a collective: what a user's first program does.
+// Two PEs as threads, kernels and a collective: what a user's first program does.
 
+#include <chrono>
 #include <cstdio>
 #include <heddle/device/launch.hpp>
 #include <heddle/heddle.hpp>
+#include <thread>
 
 struct swap_words {
   template <heddle::block_group Block>
@@ -18,6 +20,20 @@ struct swap_words {
   }
 };
 
+/// One of its threads returns while the others sleep at a barrier of the block, whose code is this
+/// program's: that the thread has left is the library's to say.
+struct leave_late {
+  template <heddle::block_group Block>
+  HEDDLE_FN void operator()(Block block, int* went_on) const {
+    if (block.rank() == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      return;
+    }
+    block.sync();
+    if (block.rank() == 1) *went_on = 1;
+  }
+};
+
 int main() try {
   heddle::run_as_threads(2, [](heddle::runtime& runtime) {
     const auto world = runtime.world();
@@ -25,6 +41,10 @@ int main() try {
     heddle::symmetric_array<heddle::signal> ready(runtime, 1);
     heddle::launch(runtime.default_stream(), 1, 1, swap_words{}, world.ref(), word.data(),
                    ready.data());
+    int went_on = 0;
+    heddle::launch(runtime.default_stream(), 1, 3, leave_late{}, &went_on);
+    runtime.default_stream().synchronize();
+    if (!went_on) throw heddle::error(HEDDLE_ERROR_INTERNAL, "no thread went on");
     int sum = 0;
     world.all_reduce(word.data(), &sum, 1, heddle::op::sum);
     if (sum != 21) throw heddle::error(HEDDLE_ERROR_INTERNAL, "the sum is not 21");
