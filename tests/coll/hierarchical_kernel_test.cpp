@@ -144,7 +144,7 @@ TEST_CASE("hierarchical: who is late in a call writes nothing where others have 
   CHECK(std::count(output, output + count / 2, 77) == count / 2);
 }
 
-TEST_CASE("hierarchical: one-shots of the whole team before and after it meet their own words") {
+TEST_CASE("hierarchical: other calls of the whole team before and after it meet their own words") {
   with_shapes([](runner& run) {
     for (const std::size_t count : {1, 1021, 70'001, 1, 3000}) {
       CAPTURE(count);
@@ -152,6 +152,10 @@ TEST_CASE("hierarchical: one-shots of the whole team before and after it meet th
       CHECK_NOTHROW(run.all_reduce<int32_t>(HEDDLE_INT32, HEDDLE_SUM, count, false));
       run.chosen = {.algo = algorithm::one_shot, .proto = protocol::simple};
       CHECK_NOTHROW(run.all_reduce<int32_t>(HEDDLE_INT32, HEDDLE_MAX, 100, true));
+      // Whose PEs tell each other, too, where their buffers are.
+      run.chosen = {.algo = algorithm::two_shot, .proto = protocol::simple};
+      for (const auto where : {buffers::symmetric, buffers::private_on_odd_pes})
+        CHECK_NOTHROW(run.all_reduce<int32_t>(HEDDLE_INT32, HEDDLE_MIN, count, false, where));
       run.chosen = hierarchical;
       CHECK_NOTHROW(run.reduce_both<int32_t>(HEDDLE_INT32, HEDDLE_SUM, count, false));
       run.chosen = {.algo = algorithm::ring, .proto = protocol::simple};
