@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -82,16 +83,14 @@ struct runner {
                   : own.empty() ? team.user<T>(pe, (std::size_t{24} << 20) + 2 * skew)
                                 : own.data() + count + 1;
       std::ranges::copy(exact.input(pe), input);
-      output[count] = from_int<T>(77);
+      output[count] = guard<T>();
       library_kernel kernel{
           entry, args_of(chosen, team.ref(pe), type, op, input, output, count, team.ring())};
       set_domains(kernel.args.topology, domains, domains.pes.data());
       team.launch(pe, channels, kernel);
       if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
       expect_result(pe, output, exact.result.data(), count);
-      const T guard = from_int<T>(77);
-      if (first_difference(&output[count], &guard, 1) == 0)
-        throw std::runtime_error("written past the end");
+      expect_guard(output[count]);
       if (!in_place && first_difference(input, exact.input(pe).data(), count) != count)
         throw std::runtime_error("an input was changed");
     });
@@ -121,7 +120,7 @@ struct runner {
                   : own.empty() ? team.user<T>(pe, (std::size_t{48} << 20) + 2 * skew)
                                 : own.data() + all + 1;
       std::ranges::copy(exact.input(pe), input);
-      if (has_output && !in_place) output[count] = from_int<T>(77);
+      if (has_output && !in_place) output[count] = guard<T>();
       library_kernel kernel{
           entry, args_of(chosen, team.ref(pe), type, op, input, output, count, team.ring())};
       kernel.args.kind = kind;
@@ -130,10 +129,8 @@ struct runner {
       set_domains(kernel.args.topology, domains, domains.pes.data());
       team.launch(pe, channels, kernel);
       if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
-      const T guard = from_int<T>(77);
       if (has_output) expect_result(pe, output, exact.result.data() + mine, count);
-      if (has_output && !in_place && first_difference(&output[count], &guard, 1) == 0)
-        throw std::runtime_error("written past the end");
+      if (has_output && !in_place) expect_guard(output[count]);
       const auto is_kept = [&](std::size_t begin, std::size_t end) {
         const T* expected = exact.input(pe).data();
         return first_difference(input + begin, expected + begin, end - begin) == end - begin;
@@ -152,6 +149,17 @@ struct runner {
       reduce<T>(reduce_kind::reduce_scatter, type, op, count, in_place, where);
   }
 
+  /// What is behind an output before the call, and after it.
+  template <class T>
+  static T guard() {
+    return from_int<T>(77);
+  }
+  template <class T>
+  static void expect_guard(const T& found) {
+    const T expected = guard<T>();
+    if (std::memcmp(&found, &expected, sizeof(T)) != 0)
+      throw std::runtime_error("written past the end");
+  }
   template <class T>
   static void expect_result(int pe, const T* found, const T* expected, std::size_t count) {
     const std::size_t wrong = first_difference(found, expected, count);
