@@ -116,8 +116,10 @@ HEDDLE_FN inline uint64_t team_ref::post_put(const void* dst, const void* src, s
   if (carried) what.flags |= command::has_payload;
   if (wants_reply && !carried) what.flags |= command::wants_reply;
   departure when = departure::at_once;
-  if (carried && bytes > 0 && flags & command::unheeded) when = departure::in_row;
-  if (carried && !wants_reply && !signal_word) when = departure::several;
+  if (carried && !wants_reply && !signal_word)
+    when = departure::several;
+  else if (carried && bytes > 0 && flags & command::unheeded)
+    when = departure::in_row;
   const uint64_t posted = post(what, src, when);
   return what.flags & command::wants_reply ? posted : not_posted;
 }
