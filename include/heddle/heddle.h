@@ -488,8 +488,8 @@ HEDDLE_API heddle_status_t heddle_recv(heddle_team_t team, void* buffer, size_t 
 /// to itself it receives in the same group. Groups may be nested: the outermost counts. Other calls
 /// are not delayed, but while there is something in the group heddle_stream_synchronize,
 /// heddle_team_destroy and heddle_finalize of that PE are HEDDLE_ERROR_INVALID_USAGE on this
-/// thread; no other thread may destroy the team. Errors of arguments are returned at once, others
-/// at the end.
+/// thread; if another thread destroys the team, the end is. Errors of arguments are returned at
+/// once, others at the end.
 HEDDLE_API heddle_status_t heddle_group_begin(void);
 HEDDLE_API heddle_status_t heddle_group_end(void);
 /// Ends the innermost group of this thread; what the outermost would have sent and received is

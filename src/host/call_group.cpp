@@ -19,6 +19,10 @@ call_group& call_group::of_this_thread() {
   return group;
 }
 
+bool call_group::batch::is_of(const heddle_runtime& runtime) const {
+  return live_handle::is_alive(team) && &team->runtime() == &runtime;
+}
+
 void call_group::end() {
   if (depth_ == 0)
     throw_error(HEDDLE_ERROR_INVALID_USAGE, "heddle_group_end: no group is open on this thread");
@@ -27,6 +31,8 @@ void call_group::end() {
     throw_error(HEDDLE_ERROR_INVALID_USAGE,
                 "heddle_group_end: a group within this one was cancelled; nothing was sent");
   const auto batches = std::exchange(batches_, {});
+  for (const auto& each : batches)
+    required(each.team, "heddle_group_end", "a team that the group sends or receives in,");
   require_one_stream(batches);
   std::vector<std::exception_ptr> failures(batches.size());
   const auto run = [&](std::size_t i) {
@@ -69,7 +75,7 @@ void call_group::cancel() {
 }
 
 void call_group::cancel(const heddle_runtime& runtime) {
-  std::erase_if(batches_, [&](const batch& each) { return &each.team->runtime() == &runtime; });
+  std::erase_if(batches_, [&](const batch& each) { return each.is_of(runtime); });
 }
 
 void call_group::add(heddle_team& team, heddle_stream_t stream, bool is_send, void* memory,
@@ -85,7 +91,7 @@ void call_group::add(heddle_team& team, heddle_stream_t stream, bool is_send, vo
 void call_group::require_nothing_of(const heddle_runtime& runtime, const char* function) const {
   std::size_t n = 0;
   for (const auto& each : batches_)
-    if (&each.team->runtime() == &runtime) n += each.list.size();
+    if (each.is_of(runtime)) n += each.list.size();
   if (n > 0)
     throw_error(HEDDLE_ERROR_INVALID_USAGE,
                 "{}: a group with {} sends and receives is open on this thread; call "

@@ -33,9 +33,11 @@ class call_group {
 
  private:
   struct batch {
-    heddle_team* team;
+    heddle_team* team;  ///< which another thread may destroy before the group's end
     heddle_stream_t stream;
     transfer_list list;
+
+    [[nodiscard]] bool is_of(const heddle_runtime& runtime) const;
   };
   static void require_one_stream(const std::vector<batch>& batches);
 

@@ -99,6 +99,22 @@ TEST_CASE("groups that are not as they should be") {
   });
 }
 
+TEST_CASE("a team that another thread destroys while a group has sends in it") {
+  run_pes(2, [](runtime& self) {
+    const int other = 1 - self.my_pe();
+    heddle_team_t gone;
+    REQUIRE(heddle_team_split_strided(self.world().handle(), 0, 1, 2, &gone) == HEDDLE_SUCCESS);
+    float data[8] = {};
+    heddle_group_begin();
+    CHECK(heddle_send(gone, data, 4, f32, other, nullptr) == HEDDLE_SUCCESS);
+    CHECK(heddle_recv(gone, data + 4, 4, f32, other, nullptr) == HEDDLE_SUCCESS);
+    std::jthread([&] { CHECK(heddle_team_destroy(gone) == HEDDLE_SUCCESS); }).join();
+    CHECK(heddle_stream_synchronize(self.handle(), nullptr) == HEDDLE_SUCCESS);
+    check_error(of(heddle_group_end()), usage, {"heddle_group_end", "a team", "was destroyed"});
+    self.world().barrier();
+  });
+}
+
 TEST_CASE("a send and its receive of different sizes, with HEDDLE_CHECK=1") {
   environment_variable check("HEDDLE_CHECK", "1");
   run_pes(2, [](runtime& self) {
