@@ -17,6 +17,7 @@ struct team_domains {
   std::vector<std::int32_t> pes;     ///< domain by domain, each in the order of the team
   std::vector<std::int32_t> begins;  ///< of each domain, its first place in `pes`
   bool are_mapped = true;            ///< false: there is one whose PEs memory does not join
+  bool is_apart = false;             ///< memory joins no two PEs
 
   /// How many there are, of equal size or not.
   [[nodiscard]] int n_domains() const { return static_cast<int>(begins.size()); }

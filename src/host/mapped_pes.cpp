@@ -4,6 +4,7 @@
 #include "host/mapped_pes.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "bootstrap/byte_stream.hpp"
 
@@ -47,15 +48,22 @@ bool mapped_pes::is_all() const {
   return true;
 }
 
-bool mapped_pes::map_each_other(std::vector<std::int32_t> pes) const {
+bool mapped_pes::map(std::vector<std::int32_t> pes, std::size_t n) const {
   std::sort(pes.begin(), pes.end());
   return std::all_of(pes.begin(), pes.end(), [&](std::int32_t pe) {
     std::ptrdiff_t found = 0;
     for (const auto& [begin, end] : ranges_of(static_cast<std::size_t>(pe)))
       found += std::lower_bound(pes.begin(), pes.end(), end) -
                std::lower_bound(pes.begin(), pes.end(), begin);
-    return found == static_cast<std::ptrdiff_t>(pes.size());
+    return found == static_cast<std::ptrdiff_t>(n);
   });
 }
+
+bool mapped_pes::map_each_other(std::vector<std::int32_t> pes) const {
+  const auto all = pes.size();
+  return map(std::move(pes), all);
+}
+
+bool mapped_pes::are_apart(std::vector<std::int32_t> pes) const { return map(std::move(pes), 1); }
 
 }  // namespace heddle

@@ -27,6 +27,8 @@ class mapped_pes {
   [[nodiscard]] bool is_all() const;
   /// Whether each of these maps all of them.
   [[nodiscard]] bool map_each_other(std::vector<std::int32_t> pes) const;
+  /// Whether each of these maps none but itself of them.
+  [[nodiscard]] bool are_apart(std::vector<std::int32_t> pes) const;
 
  private:
   struct range {
@@ -34,6 +36,8 @@ class mapped_pes {
     std::int32_t end;
   };
   [[nodiscard]] std::span<const range> ranges_of(std::size_t pe) const;
+  /// Whether each of these maps `n` of them.
+  [[nodiscard]] bool map(std::vector<std::int32_t> pes, std::size_t n) const;
 
   std::vector<range> ranges_;
   std::vector<std::uint32_t> begins_;  ///< of each PE's in `ranges_`; then the end

@@ -28,6 +28,7 @@ TEST_CASE("PEs that all map each other") {
     const auto mapped = of_pairs(n_pes, {});
     CHECK(mapped.is_all());
     CHECK(mapped.map_each_other({0, n_pes - 1}));
+    CHECK(mapped.are_apart({0}));
   }
 }
 
@@ -39,6 +40,8 @@ TEST_CASE("where two do not map each other, who maps both finds what they find")
   CHECK(mapped.map_each_other({3, 1, 0}));
   CHECK(mapped.map_each_other({0, 2, 3}));
   CHECK(mapped.map_each_other({2}));
+  CHECK(mapped.are_apart({2, 1}));
+  CHECK_FALSE(mapped.are_apart({0, 1, 2}));  // 0 maps both
 }
 
 TEST_CASE("a PE that maps others which do not map it") {
@@ -48,6 +51,8 @@ TEST_CASE("a PE that maps others which do not map it") {
   const mapped_pes mapped(told);
   CHECK_FALSE(mapped.is_all());
   CHECK_FALSE(mapped.map_each_other({0, 1}));
+  CHECK_FALSE(mapped.are_apart({0, 1}));
+  CHECK(mapped.are_apart({1, 2}));
 }
 
 TEST_CASE("65,536 PEs of hosts of 8") {

@@ -78,6 +78,14 @@ class caller {
     if (in_place) return;
     finish();
   }
+  void all_reduce(std::size_t n, bool in_place) {
+    start("all_reduce", n);
+    int* input = in_place ? output_ : input_;
+    fill(input, n, me_, 0);
+    team_.all_reduce(input, output_, n, op::sum, queue_);
+    expect_sum(n, 0, output_);
+    finish();
+  }
   void reduce(std::size_t n, int root, bool in_place) {
     start("reduce", n);
     const bool is_root = me_ == root;
@@ -264,6 +272,28 @@ TEST_CASE("every collective is right, in every way and any kind of memory") {
   }
   ::unsetenv("HEDDLE_ALGO");
   ::unsetenv("HEDDLE_PROTO");
+}
+
+TEST_CASE("a team of hosts with unequal numbers of PEs has every collective in every way") {
+  // Of four PEs on two hosts three; where there is one host they are a team as any other.
+  for (const auto* algo : {"", "one_shot", "direct", "ring", "tree", "hierarchical", "two_shot"}) {
+    CAPTURE(algo);
+    ::setenv("HEDDLE_ALGO", algo, 1);
+    for (const bool backwards : {false, true})
+      run_pes(4, [&](runtime& self) {
+        const auto world = self.world();
+        const auto three = world.split_strided(backwards ? 3 : 0, backwards ? -1 : 1, 3);
+        const bool is_member = backwards ? self.my_pe() > 0 : self.my_pe() < 3;
+        for (const std::size_t n : {1, 700, 2049, 5000, 9001}) {
+          if (!is_member) continue;
+          caller pe(self, three, n, false);
+          all_of_them(pe, 3, n);
+          for (const bool in_place : {false, true}) pe.all_reduce(n, in_place);
+        }
+        world.barrier();
+      });
+  }
+  ::unsetenv("HEDDLE_ALGO");
 }
 
 TEST_CASE("roots change from call to call, and each PE goes on when it has its part") {

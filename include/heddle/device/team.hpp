@@ -34,7 +34,7 @@ class slow_wait;
 class team_ref {
  public:
   /// Changes when the layout of this class, of a block, of proxy_ref or of the team's memory does.
-  static constexpr uint32_t layout = 13;
+  static constexpr uint32_t layout = 14;
 
   HEDDLE_FN int my_pe() const { return my_pe_; }
   HEDDLE_FN int n_pes() const { return n_pes_; }
@@ -254,6 +254,8 @@ class team_ref {
   HEDDLE_FN bool accumulates_f32() const { return accumulates_f32_ != 0; }
   /// Whether some members are reached through the proxy.
   HEDDLE_FN bool has_network() const { return proxy_ != nullptr; }
+  /// Whether all members reach each other through the proxy alone: the same on all.
+  HEDDLE_FN bool is_apart() const { return is_apart_ != 0; }
   /// Whether `pe` is reached through the proxy.
   HEDDLE_FN bool is_remote(int pe) const { return proxy_ && slots_[pe] < 0; }
 
@@ -328,7 +330,8 @@ class team_ref {
   int32_t n_pes_ = 1;
   int32_t my_slot_ = 0;               ///< this PE's heap in the arena
   int32_t slot_step_ = 0;             ///< slots from PE i to PE i+1; 0: slots_ tells
-  uint32_t accumulates_f32_ = 0;      ///< 1: heddle_team_set_accumulate_f32
+  uint16_t accumulates_f32_ = 0;      ///< 1: heddle_team_set_accumulate_f32
+  uint16_t is_apart_ = 0;             ///< 1: no member maps another
   int64_t pe_stride_ = 0;             ///< bytes from PE i's heap to PE i+1's; 0: slots_ tells
   int64_t slot_stride_ = 0;           ///< bytes from one heap of the arena to the next
   const int32_t* slots_ = nullptr;    ///< the slot of each PE; -1: remote

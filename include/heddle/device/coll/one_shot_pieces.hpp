@@ -8,7 +8,7 @@
 /// One-shot ReduceScatter and Reduce: every PE sends each piece of its input to the mailbox of the
 /// PE that combines it, which takes the pieces from there, in the order of the PEs. One hop. By
 /// words, if there are no remote PEs, or by slots, and packets of the same size; by larger ones
-/// where all are remote.
+/// where memory joins no two.
 namespace heddle::detail {
 
 template <class T, class Op, block_group B>
@@ -22,7 +22,7 @@ class one_shot_pieces : mailbox_channel<B> {
         args_(args),
         reduction_{op},
         piece_(this->part_of(words              ? way::words
-                             : all_are_remote() ? way::packets
+                             : team_.is_apart() ? way::packets
                                                 : way::slots,
                              0, args.count * sizeof(T))) {}
 
@@ -48,11 +48,6 @@ class one_shot_pieces : mailbox_channel<B> {
  private:
   HEDDLE_FN bool combines(int pe) const {
     return args_.kind == reduce_kind::reduce_scatter || pe == args_.root;
-  }
-  HEDDLE_FN bool all_are_remote() const {
-    for (int i = 1; i < team_.n_pes(); ++i)
-      if (!team_.is_remote(after(i))) return false;
-    return true;
   }
   /// The piece as it goes between this PE and another: all go in step.
   HEDDLE_FN piece with(int pe) const {

@@ -32,6 +32,7 @@ class team_ref_builder {
     uint32_t spin;
     uint32_t flag_period;
     bool accumulates_f32 = false;
+    bool is_apart = false;
   };
 
   static team_ref build(const parts& from) {
@@ -59,6 +60,7 @@ class team_ref_builder {
     ref.spin_ = from.spin;
     ref.flag_period_ = from.flag_period;
     set_accumulate_f32(ref, from.accumulates_f32);
+    ref.is_apart_ = from.is_apart ? 1 : 0;
     return ref;
   }
   static void set_accumulate_f32(team_ref& ref, bool on) { ref.accumulates_f32_ = on ? 1 : 0; }
