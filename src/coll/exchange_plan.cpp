@@ -188,6 +188,10 @@ exchange_plan choose_exchange(collective what, const plan_question& question) {
   if (question.forced_protocol == protocol::simple) plan.words_up_to = 0;
   if (question.forced_protocol == protocol::ll) plan.words_up_to = always;
   plan.slots_up_to = std::max(plan.slots_up_to, plan.words_up_to);
+  // A root whose leaves wait for its processor, and they for its, go on alone as far as there is
+  // room. Where nobody waits for a processor, a few slots that stay in the caches are quicker.
+  if (rooted && what != collective::transfer && question.is_crowded)
+    plan.packets_up_to = std::min(plan.slots_up_to, mailbox::simple_capacity / 2);
   const auto shape =
       shape_for(question, most_mailbox_channels(question), std::size_t{16} << 10, 16);
   plan.channels = shape.channels;
@@ -253,8 +257,10 @@ std::string explain(const exchange_plan& plan, const plan_question& question) {
   } else if (plan.by_leaders) {
     text = route_of(plan);
   } else {
-    text = fmt::format("{}words up to {}, slots up to {}", route_of(plan), limit(plan.words_up_to),
-                       limit(plan.slots_up_to));
+    text = fmt::format("{}words up to {}, ", route_of(plan), limit(plan.words_up_to));
+    if (plan.packets_up_to > plan.words_up_to)
+      text += fmt::format("packets up to {}, ", limit(plan.packets_up_to));
+    text += fmt::format("slots up to {}", limit(plan.slots_up_to));
     if (!question.all_mapped)
       text += fmt::format(" ({} by the network)", limit(plan.network_slots_up_to));
     text += fmt::format(", then directly by the {}", plan.pull ? "receiver" : "sender");

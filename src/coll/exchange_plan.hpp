@@ -18,7 +18,8 @@ struct exchange_plan {
   algorithm algo = algorithm::direct;
   bool by_leaders = false;
   std::size_t words_up_to = 0;          ///< bytes of a piece
-  std::size_t slots_up_to = 0;          ///< between PEs that memory joins
+  std::size_t packets_up_to = 0;        ///< between PEs that memory joins
+  std::size_t slots_up_to = 0;          ///< the same
   std::size_t network_slots_up_to = 0;  ///< between the others
   bool pull = true;                     ///< who copies directly: the receiver
   bool is_large = false;  ///< of a large team: by hops (rounds.hpp), or large_transfers.hpp

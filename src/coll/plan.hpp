@@ -69,6 +69,7 @@ struct plan_question {
   std::size_t bytes = 0;  ///< of the combination: of all pieces of a reduce_scatter
   int n_pes = 1;
   bool on_cuda = false;
+  bool is_crowded = false;  ///< on the host: PEs share processors
   bool all_mapped = true;
   int num_domains = 1;
   int domain_size = 1;         ///< PEs of each of several domains; 1: no hierarchy

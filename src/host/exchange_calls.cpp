@@ -123,6 +123,7 @@ namespace {
 template <class Args>
 void set_limits(Args& args, const exchange_plan& plan) {
   args.words_up_to = plan.words_up_to;
+  args.packets_up_to = plan.packets_up_to;
   args.slots_up_to = plan.slots_up_to;
   args.network_slots_up_to = plan.network_slots_up_to;
   args.streaming_from = plan.streaming_from;

@@ -50,7 +50,8 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
                                      heddle::built_in_tuning(environment_.device != "host"));
   const bool crowded = heddle::agree_on_settings(*bootstrap_, environment_, tuning_,
                                                  heddle::init_deadline(environment_));
-  if (crowded && environment_.device == "host") tuning_ = heddle::where_crowded(tuning_);
+  is_crowded_ = crowded && environment_.device == "host";
+  if (is_crowded_) tuning_ = heddle::where_crowded(tuning_);
   const auto until = heddle::init_deadline(environment_);
   device_ = heddle::pe_device::choose(environment_, *bootstrap_, until);
   preload_kernels();

@@ -81,6 +81,8 @@ struct heddle_runtime : heddle::live_handle {
   [[nodiscard]] std::size_t cache_bytes() const { return cache_bytes_; }
   /// What plans know of the machine.
   [[nodiscard]] const heddle::tuning& tuning() const { return tuning_; }
+  /// Whether somewhere PEs share processors, on the host device.
+  [[nodiscard]] bool is_crowded() const { return is_crowded_; }
   /// Polls of a host thread before it yields.
   /// See HEDDLE_SPIN.
   [[nodiscard]] std::uint32_t spin() const { return static_cast<std::uint32_t>(environment_.spin); }
@@ -145,6 +147,7 @@ struct heddle_runtime : heddle::live_handle {
   std::unique_ptr<heddle::team_memory_pool> kernel_places_;  ///< where the heap has its own
   std::size_t cache_bytes_ = 0;
   heddle::tuning tuning_{};
+  bool is_crowded_ = false;
 
   mutable std::mutex mutex_;  ///< guards what the bootstrap's thread sees: teams_, lost_
   std::vector<std::unique_ptr<heddle_team>> teams_;

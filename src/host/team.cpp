@@ -270,6 +270,7 @@ heddle::plan_question heddle_team::question(heddle::collective what, std::size_t
                               .bytes = bytes,
                               .n_pes = n_pes(),
                               .on_cuda = !runtime_.place().is_host(),
+                              .is_crowded = runtime_.is_crowded(),
                               .all_mapped = domains_.all_mapped(),
                               .num_domains = domains_.are_mapped ? domains_.n_domains() : n_pes(),
                               .domain_size = domains_.is_hierarchy() ? domains_.size : 1,

@@ -32,13 +32,14 @@ struct exchange_kernel {
   };
 };
 
-/// Up to how many bytes a piece goes by words and by slots.
+/// Up to how many bytes a piece goes by words, by slots, and, of a rooted call, by packets.
 struct ways {
   const char* name;
   std::size_t words;
   std::size_t slots;
   bool pull = true;
   std::size_t streaming_from = ~std::size_t{0};
+  std::size_t packets = 0;
 };
 constexpr std::size_t always = ~std::size_t{0};
 constexpr ways all_ways[] = {{"words", always, always},
@@ -46,7 +47,8 @@ constexpr ways all_ways[] = {{"words", always, always},
                              {"direct, by the receiver", 0, 0},
                              {"direct, by the sender", 0, 0, false},
                              {"direct, round the caches", 0, 0, true, 1},
-                             {"by size", 100, 5000}};
+                             {"packets", 0, always, true, always, mailbox::simple_capacity},
+                             {"by size", 100, 5000, true, always, 2000}};
 
 enum class buffers { symmetric, private_input, private_output, private_both, mixed };
 constexpr buffers all_buffers[] = {buffers::symmetric, buffers::private_input,
@@ -149,6 +151,7 @@ exchange_args<equal_pieces> args_of(pattern what, int pe, int root, std::size_t 
   const equal_pieces whole{bytes, 0};
   const equal_pieces parts{bytes, bytes};
   const bool is_root = pe == root;
+  if (what != pattern::all_gather && what != pattern::all_to_all) args.packets_up_to = by.packets;
   switch (what) {
     case pattern::broadcast:
     case pattern::broadcast_in_place:
@@ -228,7 +231,7 @@ TEST_CASE("calls of many shapes follow each other, and no PE waits for another b
     std::mt19937 random(1);  // the same on all PEs
     for (int call = 0; call < (is_cut_short() ? 500 : 1500); ++call) {
       const auto what = all_patterns[random() % 6];
-      const ways& by = all_ways[random() % 5];
+      const ways& by = all_ways[random() % std::size(all_ways)];
       const auto where = all_buffers[random() % 5];
       const int root = static_cast<int>(random() % n_pes);
       const int channels = random() % 4 == 0 ? 1 + static_cast<int>(random() % 4) : 1;

@@ -32,14 +32,18 @@ struct gather_kernel {
   void operator()(host_block block) const { all_gather_by_domains(block, args); }
 };
 
-/// Up to how many bytes an edge goes by words and by slots.
+/// Up to how many bytes an edge goes by words, by slots, and, of a broadcast, by packets.
 struct ways {
   const char* name;
   std::size_t words;
   std::size_t slots;
+  std::size_t packets = 0;
 };
 constexpr std::size_t always = ~std::size_t{0};
-constexpr ways all_ways[] = {{"words", always, always}, {"slots", 0, always}, {"direct", 0, 0}};
+constexpr ways all_ways[] = {{"words", always, always},
+                             {"slots", 0, always},
+                             {"packets", 0, always, mailbox::simple_capacity},
+                             {"direct", 0, 0}};
 constexpr algorithm all_shapes[] = {algorithm::ring, algorithm::tree, algorithm::hierarchical};
 
 struct call_shape {
@@ -67,6 +71,7 @@ void broadcast(const local_team& team, const team_domains& domains, int pe, unsi
                   .output = output.data(),
                   .bytes = how.bytes,
                   .words_up_to = how.by.words,
+                  .packets_up_to = how.by.packets,
                   .slots_up_to = how.by.slots,
                   .chunk = how.chunk,
                   .parent = place.parent,
@@ -171,7 +176,7 @@ TEST_CASE("broadcasts and AllGathers of many shapes follow each other") {
     std::mt19937 random(3);  // the same on all PEs
     for (unsigned call = 0; call < (is_cut_short() ? 200 : 1500); ++call) {
       const auto shape = all_shapes[random() % 3];
-      const ways& by = all_ways[random() % 3];
+      const ways& by = all_ways[random() % std::size(all_ways)];
       const auto where = static_cast<memory>(random() % 3);
       const std::size_t most = random() % 8 == 0 ? 70'000 : random() % 2 == 0 ? 3000 : 40;
       call_shape how{shape, by, where, static_cast<int>(random() % n_pes), 1 + random() % most};
@@ -187,7 +192,7 @@ TEST_CASE("broadcasts and AllGathers of many shapes follow each other") {
 }
 
 TEST_CASE("what has not come is not handed on") {
-  for (const auto& by : {all_ways[0], all_ways[1]}) {
+  for (const auto& by : {all_ways[0], all_ways[1], all_ways[2]}) {
     CAPTURE(by.name);
     const local_team team(4, {.threads = block_threads(), .timeout = 0.3});
     const auto domains = domains_of(4, 2, false);
@@ -212,7 +217,7 @@ TEST_CASE("PEs whose broadcasts are of other sizes are told, where the bytes go 
   const auto domains = domains_of(2, 2, false);
   team.run([&](int pe) {
     CHECK_THROWS(broadcast(team, domains, pe, 1,
-                           {algorithm::ring, all_ways[2], memory::symmetric, 0,
+                           {algorithm::ring, all_ways[3], memory::symmetric, 0,
                             std::size_t{1000} + static_cast<std::size_t>(pe)}));
   });
   const auto code = abort_code::from_word(load(&team.ref(0).control(0)->abort_word, acquire));

@@ -20,7 +20,9 @@
 ///
 ///     words    LL words into the receiver's mailbox: one crossing of the memory
 ///     slots    a slot of the mailbox at a time, then its flag: one hop, two copies
-///     packets  the same where the network joins them: a piece of up to 32 KiB at once
+///     packets  the same in no more of the mailbox than the piece has: where the network joins them,
+///              a piece of up to 32 KiB at once; where PEs share processors and a root, or who sends to
+///              it, is to get far in its turn
 ///     direct   the two tell each other where the piece is and where it goes, and one of them
 ///              copies it there, or both do where the sender has nothing else to copy: two hops,
 ///              one copy. What is in the heap on neither side goes by slots.
@@ -72,7 +74,10 @@ struct exchange_args {
   byte* output = nullptr;
   int to = nobody;  ///< a PE, or nobody, or everybody
   int from = nobody;
-  size_t words_up_to = 0;              ///< bytes of a piece
+  size_t words_up_to = 0;  ///< bytes of a piece
+  /// Between mapped host PEs. At most mailbox::simple_capacity: whatever came before, there is
+  /// room.
+  size_t packets_up_to = 0;
   size_t slots_up_to = 0;              ///< as well; more is direct
   size_t network_slots_up_to = 0;      ///< the same between PEs that memory does not join
   bool pull = true;                    ///< who copies where either could (direct_way): the receiver
@@ -138,7 +143,8 @@ class exchange_channel : mailbox_channel<B> {
   /// The same at both ends of the piece.
   HEDDLE_FN way way_of(size_t bytes, int pe, uint64_t source, uint64_t target) const {
     if (bytes == 0) return way::none;
-    if (!is_direct(bytes, pe)) return this->stepwise_way(pe, bytes, args_.words_up_to);
+    if (!is_direct(bytes, pe))
+      return this->stepwise_way(pe, bytes, args_.words_up_to, args_.packets_up_to);
     return this->direct_way(pe, source, target, args_.pull);
   }
   HEDDLE_FN piece sent(int pe) const {
@@ -191,9 +197,16 @@ class exchange_channel : mailbox_channel<B> {
       if (bytes > args_.slots_up_to || args_.receives.bytes != bytes || team_.has_network())
         return false;
       const bool words = bytes <= args_.words_up_to;
-      const piece each = this->part_of(words ? way::words : way::slots, 0, bytes);
+      const piece each = this->part_of(
+          words ? way::words : this->by_packets_or_slots(bytes, args_.packets_up_to), 0, bytes);
       if (each.bytes > each.capacity()) return false;
       if (each.bytes == 0) return true;
+      if constexpr (!HEDDLE_ON_CUDA) {
+        if (each.by == way::packets) {
+          going = exchange_one_step<way::packets>(each.offset, each.bytes);
+          return true;
+        }
+      }
       if (words)
         going = exchange_one_step<way::words>(each.offset, each.bytes);
       else

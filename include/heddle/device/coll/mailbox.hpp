@@ -9,23 +9,25 @@
 ///
 ///     sender                                     receiver
 ///     ------                                     --------
-///     waits: emptied + slots > sent
-///     writes slot[sent % slots]  ------------->  waits for its flag, reads it
+///     waits: emptied + units >= sent + those of the next step
+///     writes units, from sent % units on  ---->  waits for the first one's flag, reads them
 ///                                <-------------  credit = received, where it sends nothing back:
-///                                                whenever a quarter of the slots is new
+///                                                whenever a quarter of the units is new
 ///     or: anything that comes    <-------------  anything that it sends later
 ///
-/// Every ordered pair of PEs has its own slots, at the receiver, and its own count of them, which
-/// grows for ever on both sides. So a pair may exchange as much as it likes, in either direction,
-/// whatever the others do: all that is needed is that both name the messages of the pair in the
-/// same order. LL words are slots of 8 bytes in a ring, of which a message takes as many as it
-/// has; the flag of one is the ring's round, so that none is ever stale.
+/// Every ordered pair of PEs has its own ring of units, at the receiver, and its own count of them,
+/// which grows for ever on both sides. So a pair may exchange as much as it likes, in either
+/// direction, whatever the others do: all that is needed is that both name the messages of the pair
+/// in the same order. LL words are units of 8 bytes in a ring of their own; the flag of one is the
+/// ring's round, so that none is ever stale.
 ///
-/// Between PEs that the network joins the slots' memory is a ring of units, and a message a packet:
-/// as many units as it has, at once, so that one of many bytes costs little more than one of few,
-/// and many of few bytes have room. Those that would not end before the ring's end, and those of
-/// large pieces, begin at a multiple of their size: both ends know where. Where the sender cannot
-/// know that there is room for what comes next, the receiver, which can, says so before it waits.
+/// A slot takes as many units whatever it holds, and there are few: where both send and nobody runs
+/// ahead, those that are in use stay in the caches. A packet takes as many as its bytes need, so
+/// that a sender of few bytes runs far ahead, and it may be larger, so that through the network one
+/// of many bytes costs little more than one of few. Slots, packets that would not end before the
+/// ring's end, and those of large pieces begin at a multiple of the largest: both ends know where.
+/// Where a sender through the network cannot know that there is room for what comes next, the
+/// receiver, which can, says so before it waits.
 ///
 /// In an exchange credit is free where both send: what a PE sends in step n tells that it has
 /// emptied all that it was sent in the steps before. Only who receives in a step and sends nothing
@@ -40,22 +42,24 @@ struct mailbox {
   static constexpr int slots = HEDDLE_ON_CUDA ? 4 : 8;
   static constexpr int most_slots = 8;
   static constexpr size_t simple_bytes = 65536;
-  static constexpr size_t simple_capacity = simple_bytes / slots;  ///< bytes of a slot with a flag
+  static constexpr size_t simple_capacity = simple_bytes / slots;  ///< bytes of a slot
   static constexpr int ll_words = 1024;
   static constexpr size_t ll_step = 2048;  ///< bytes by words that a step moves at most
   static_assert(ll_step / 8 * 4 == ll_words);
   static constexpr size_t unit_bytes = 1024;
   static constexpr int units = simple_bytes / unit_bytes;
+  // So that counts are rounded without a division.
+  static_assert((units & (units - 1)) == 0 && (slots & (slots - 1)) == 0);
   /// A piece goes in one packet up to these bytes, and else in smaller ones, so that several are
   /// under way.
   static constexpr size_t most_at_once = simple_bytes / 2;
   static constexpr size_t packet_capacity = simple_bytes / 4;
 
-  /// What moves by slots of one kind (units of packets), or by words, in both directions.
+  /// What moves by slots and packets, or by words, in both directions.
   struct flow {
-    uint64_t sent;      ///< slots (words, units) that this PE has filled at the other
-    uint64_t received;  ///< slots of this mailbox that it has emptied
-    uint64_t emptied;   ///< slots at the other of which it knows that they are empty again
+    uint64_t sent;      ///< units (words) that this PE has filled at the other
+    uint64_t received;  ///< units of this mailbox that it has emptied
+    uint64_t emptied;   ///< units at the other of which it knows that they are empty again
     uint64_t told;      ///< of those received, the other knows of so many
   };
   /// As what two PEs meet, to move a piece directly: for an exchange both do both.
@@ -72,8 +76,8 @@ struct mailbox {
     uint64_t parts;
     uint64_t taken;  ///< see take_back
   };
-  struct alignas(2 * cache_line) slot_flag {
-    uint64_t filled;  ///< the count of the slot that is here, plus one
+  struct alignas(2 * cache_line) unit_flag {
+    uint64_t filled;  ///< the count with which the slot or packet here begins, plus one
     uint64_t taken;   ///< see take_back
   };
 
@@ -93,12 +97,12 @@ struct mailbox {
   mailbox_word left[num_roles];  ///< meetings that the other has left, by its role
   mailbox_word chunks;           ///< of relays, that the other has brought or has
   alignas(2 * cache_line) ll_line ll[ll_words];
-  slot_flag flags[most_slots];
-  alignas(2 * cache_line)
-      uint64_t arrived[units];  ///< of the packet that begins there: its count, plus one
+  unit_flag flags[units];
   alignas(2 * cache_line) byte simple[simple_bytes];
 
-  HEDDLE_FN byte* slot(size_t index) { return simple + index * simple_capacity; }
+  /// With which a slot or packet of that count begins.
+  HEDDLE_FN unit_flag& flag(uint64_t number) { return flags[number % units]; }
+  HEDDLE_FN byte* unit(uint64_t number) { return simple + number % units * unit_bytes; }
 };
 
 }  // namespace heddle

@@ -8,14 +8,10 @@
 namespace heddle::detail {
 
 /// How a piece gets from one PE to another: see exchange.hpp.
-/// small_packets: no larger than slots, with which they go in step.
-enum class way { none, words, slots, packets, small_packets, by_sender, by_receiver };
+enum class way { none, words, slots, packets, by_sender, by_receiver };
 
-HEDDLE_FN constexpr bool is_packets(way by) {
-  return by == way::packets || by == way::small_packets;
-}
 /// Whether the data is followed by a flag of its own.
-HEDDLE_FN constexpr bool has_flag(way by) { return by == way::slots || is_packets(by); }
+HEDDLE_FN constexpr bool has_flag(way by) { return by == way::slots || by == way::packets; }
 
 /// A channel's part of a piece, and the steps in which it goes by words, slots or packets.
 struct piece {
@@ -31,8 +27,7 @@ struct piece {
   HEDDLE_FN size_t steps() const {
     // Divisors that the compiler knows.
     if (by == way::words) return (bytes + mailbox::ll_step - 1) / mailbox::ll_step;
-    if (by == way::slots || by == way::small_packets)
-      return (bytes + mailbox::simple_capacity - 1) / mailbox::simple_capacity;
+    if (by == way::slots) return (bytes + mailbox::simple_capacity - 1) / mailbox::simple_capacity;
     return by == way::packets ? (bytes + capacity() - 1) / capacity() : 0;
   }
   HEDDLE_FN size_t bytes_in(size_t step) const {
@@ -40,29 +35,31 @@ struct piece {
     return bytes - done < capacity() ? bytes - done : capacity();
   }
   HEDDLE_FN size_t offset_in(size_t step) const { return offset + step * capacity(); }
-  /// The count of LL words, slots or units with which a step ends, and all, if it was `before`.
+  /// The count of LL words or units with which a step ends, and all, if it was `before`.
   HEDDLE_FN uint64_t end_of(size_t step, uint64_t before) const {
     if (by == way::words) return before + step * (mailbox::ll_step / 8) + (bytes_in(step) + 7) / 8;
-    if (by == way::slots) return before + step + 1;
-    return packet_of(step, before) + units_of(bytes_in(step));
+    const size_t units =
+        by == way::slots ? capacity() / mailbox::unit_bytes : units_of(bytes_in(step));
+    return first_unit_of(step, before) + units;
   }
   HEDDLE_FN uint64_t end(uint64_t before) const {
     if (by == way::words) return before + (bytes + 7) / 8;
-    if (by == way::slots) return before + steps();
     return end_of(steps() - 1, before);
   }
-  /// With which the packet of a step begins.
-  HEDDLE_FN uint64_t packet_of(size_t step, uint64_t before) const {
-    const uint64_t in_ring = before % mailbox::units;
-    const uint64_t whole = bytes > capacity() || in_ring + units_of(bytes) > mailbox::units
-                               ? capacity() / mailbox::unit_bytes
-                               : 1;
-    return (before + whole - 1) / whole * whole + step * (capacity() / mailbox::unit_bytes);
+  /// With which the slot or packet of a step begins.
+  HEDDLE_FN uint64_t first_unit_of(size_t step, uint64_t before) const {
+    const uint64_t whole = capacity() / mailbox::unit_bytes;
+    const uint64_t begin = is_aligned(before) ? (before + whole - 1) & ~(whole - 1) : before;
+    return begin + step * whole;
   }
 
  private:
   HEDDLE_FN static uint64_t units_of(size_t bytes) {
     return (bytes + mailbox::unit_bytes - 1) / mailbox::unit_bytes;
+  }
+  HEDDLE_FN bool is_aligned(uint64_t before) const {
+    return by == way::slots || bytes > capacity() ||
+           before % mailbox::units + units_of(bytes) > mailbox::units;
   }
 };
 
@@ -89,8 +86,13 @@ class mailbox_channel {
   HEDDLE_FN mailbox* at(int pe) const { return team_.ptr(&from(team_.my_pe()), pe); }
   HEDDLE_FN way slots_for(int pe) const { return team_.is_remote(pe) ? way::packets : way::slots; }
   /// The way of a piece that does not go directly. The same at both ends.
-  HEDDLE_FN way stepwise_way(int pe, size_t bytes, size_t words_up_to) const {
-    return bytes <= words_up_to && !team_.is_remote(pe) ? way::words : slots_for(pe);
+  HEDDLE_FN way stepwise_way(int pe, size_t bytes, size_t words_up_to,
+                             size_t packets_up_to = 0) const {
+    if (team_.is_remote(pe)) return way::packets;
+    return bytes <= words_up_to ? way::words : by_packets_or_slots(bytes, packets_up_to);
+  }
+  HEDDLE_FN static way by_packets_or_slots(size_t bytes, size_t packets_up_to) {
+    return !HEDDLE_ON_CUDA && bytes <= packets_up_to ? way::packets : way::slots;
   }
   /// This channel's part of a piece of `bytes`, which begins at `offset`.
   HEDDLE_FN piece part_of(way by, size_t offset, size_t bytes) const {
@@ -132,21 +134,16 @@ class mailbox_channel {
     if (out.by == way::words)
       write_words(at(pe)->ll, flow.sent + word_of(step), source, out.bytes_in(step));
     else
-      copy(block_, at(pe)->slot(slot_of(flow.sent + step)), source, out.bytes_in(step));
+      copy(block_, at(pe)->unit(out.first_unit_of(step, flow.sent)), source, out.bytes_in(step));
   }
-  /// Tells that a slot is full; brings a packet there.
+  /// Tells that a slot is full; brings it to a remote PE.
   HEDDLE_HOT HEDDLE_FN void fill_slot(int pe, const piece& out, size_t step,
                                       const byte* source) const {
-    const uint64_t sent = from(pe).simple_flow.sent;
-    if (!is_packets(out.by)) {
-      const uint64_t number = sent + step;
-      return store(&at(pe)->flags[slot_of(number)].filled, number + 1, release);
-    }
+    const uint64_t number = out.first_unit_of(step, from(pe).simple_flow.sent);
+    if (!team_.is_remote(pe)) return store(&at(pe)->flag(number).filled, number + 1, release);
     auto& there = from(team_.my_pe());
-    const uint64_t number = out.packet_of(step, sent);
-    const size_t unit = number % mailbox::units;
-    lend(pe, number / packet_units + number, there.simple + unit * mailbox::unit_bytes, source,
-         out.bytes_in(step), &there.arrived[unit], number + 1);
+    lend(pe, number / slot_units + number, there.unit(number), source, out.bytes_in(step),
+         &there.flag(number).filled, number + 1);
   }
 
   // ---- receiving: by one thread each, then, all having agreed, the data ----
@@ -154,35 +151,28 @@ class mailbox_channel {
   /// Before this PE waits for anybody: `pe` will know that there is room for what it sends in
   /// `step`. `answers`: this PE has sent it something in the step before.
   HEDDLE_FN void make_room(int pe, const piece& in, size_t step, bool answers) const {
-    if (!is_packets(in.by) || answers) return;
+    if (!team_.is_remote(pe) || answers) return;
     auto& flow = from(pe).simple_flow;
     if (in.end_of(step, flow.received) <= flow.told + mailbox::units) return;
     flow.told = step == 0 ? flow.received : in.end_of(step - 1, flow.received);
     team_.tell(&credit_of(from(team_.my_pe()), in.by), flow.told, pe);
   }
   HEDDLE_FN awaited slot_for(int pe, const piece& in, size_t step) const {
-    const uint64_t received = from(pe).simple_flow.received;
-    if (is_packets(in.by)) {
-      const uint64_t number = in.packet_of(step, received);
-      return {&from(pe).arrived[number % mailbox::units], number + 1};
-    }
-    return {&from(pe).flags[slot_of(received + step)].filled, received + step + 1};
+    const uint64_t number = in.first_unit_of(step, from(pe).simple_flow.received);
+    return {&from(pe).flag(number).filled, number + 1};
   }
   HEDDLE_HOT HEDDLE_FN bool slot_is_filled(int pe, const piece& in, size_t step) const {
     const awaited slot = slot_for(pe, in, step);
     return team_.wait_by_thread(slot.word, cmp::ge, slot.value, what_, pe) == wait_status::ok;
   }
   HEDDLE_FN const byte* slot_data(int pe, const piece& in, size_t step) const {
-    const uint64_t received = from(pe).simple_flow.received;
-    if (is_packets(in.by))
-      return from(pe).simple + in.packet_of(step, received) % mailbox::units * mailbox::unit_bytes;
-    return from(pe).slot(slot_of(received + step));
+    return from(pe).unit(in.first_unit_of(step, from(pe).simple_flow.received));
   }
   /// What `pe` sends next comes while this PE does other things.
   HEDDLE_HOT HEDDLE_FN void expect_slot(int pe) const {
-    const size_t slot = slot_of(from(pe).simple_flow.received);
-    prefetch(&from(pe).flags[slot]);
-    prefetch(from(pe).slot(slot));
+    const uint64_t number = from(pe).simple_flow.received;
+    prefetch(&from(pe).flag(number));
+    prefetch(from(pe).unit(number));
   }
   /// Whether the words of a step come: the first is here.
   HEDDLE_FN bool has_first_word(int pe, size_t step) const {
@@ -221,17 +211,18 @@ class mailbox_channel {
   /// When every thread has read it. `answers`: this PE has sent `pe` something in this step.
   HEDDLE_HOT HEDDLE_FN void give_back(int pe, const piece& in, size_t step, bool answers) const {
     auto& flow = flow_of(from(pe), in.by);
-    if (in.by == way::slots) {
-      const size_t slot = slot_of(flow.received + step);
-      take_back(&from(pe).flags[slot].taken);
+    const bool is_remote = team_.is_remote(pe);
+    if (in.by != way::words && !is_remote) {
+      const uint64_t number = in.first_unit_of(step, flow.received);
+      take_back(&from(pe).flag(number).taken);
       for (size_t i = 0; i < in.bytes_in(step); i += cache_line)
-        take_back(reinterpret_cast<uint64_t*>(from(pe).slot(slot) + i));
+        take_back(reinterpret_cast<uint64_t*>(from(pe).unit(number) + i));
     }
     const uint64_t emptied = in.end_of(step, flow.received);
     const uint64_t worth_telling = room_of(in.by) / 4;
     if (answers || emptied - flow.told < worth_telling) return;
     flow.told = emptied;
-    if (team_.is_remote(pe))
+    if (is_remote)
       team_.tell(&credit_of(from(team_.my_pe()), in.by), emptied, pe);
     else
       store(&credit_of(*at(pe), in.by), emptied, release);
@@ -364,12 +355,9 @@ class mailbox_channel {
     return by == way::words ? box.ll_credit : box.simple_credit;
   }
   HEDDLE_FN static uint64_t room_of(way by) {
-    return by == way::words   ? mailbox::ll_words
-           : by == way::slots ? mailbox::slots
-                              : mailbox::units;
+    return by == way::words ? mailbox::ll_words : mailbox::units;
   }
-  static constexpr uint64_t packet_units = mailbox::packet_capacity / mailbox::unit_bytes;
-  HEDDLE_FN static size_t slot_of(uint64_t number) { return number % mailbox::slots; }
+  static constexpr uint64_t slot_units = mailbox::simple_capacity / mailbox::unit_bytes;
   HEDDLE_FN static size_t word_of(size_t step) { return step * (mailbox::ll_step / 8); }
   HEDDLE_FN const ll_line* line_of(int pe, uint64_t number) const {
     return &from(pe).ll[number % mailbox::ll_words];

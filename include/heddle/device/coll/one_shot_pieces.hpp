@@ -7,8 +7,8 @@
 
 /// One-shot ReduceScatter and Reduce: every PE sends each piece of its input to the mailbox of the
 /// PE that combines it, which takes the pieces from there, in the order of the PEs. One hop. By
-/// words, if there are no remote PEs, or by slots, and packets of the same size; by larger ones
-/// where memory joins no two.
+/// words, if there are no remote PEs, or by slots; by packets where memory joins no two. All go in
+/// step: what is combined at a time has come from everybody.
 namespace heddle::detail {
 
 template <class T, class Op, block_group B>
@@ -33,14 +33,13 @@ class one_shot_pieces : mailbox_channel<B> {
     for (size_t step = 0; going && step < steps; ++step) {
       going = send(step) && receive(step);
       for (int i = 1 + block_.rank(); going && i < team_.n_pes(); i += block_.size())
-        if (combines(team_.my_pe()))
-          this->give_back(after(i), with(after(i)), step, combines(after(i)));
+        if (combines(team_.my_pe())) this->give_back(after(i), piece_, step, combines(after(i)));
     }
     const piece nothing{way::none, 0, 0};
     for (int i = 1 + block_.rank(); going && i < team_.n_pes(); i += block_.size()) {
       const int pe = after(i);
-      this->count_steps_with(pe, combines(pe) ? with(pe) : nothing,
-                             combines(team_.my_pe()) ? with(pe) : nothing, false);
+      this->count_steps_with(pe, combines(pe) ? piece_ : nothing,
+                             combines(team_.my_pe()) ? piece_ : nothing, false);
     }
     this->settle_all();
   }
@@ -48,12 +47,6 @@ class one_shot_pieces : mailbox_channel<B> {
  private:
   HEDDLE_FN bool combines(int pe) const {
     return args_.kind == reduce_kind::reduce_scatter || pe == args_.root;
-  }
-  /// The piece as it goes between this PE and another: all go in step.
-  HEDDLE_FN piece with(int pe) const {
-    piece one = piece_;
-    if (one.by == way::slots && team_.is_remote(pe)) one.by = way::small_packets;
-    return one;
   }
   /// This PE's input to what `pe` combines.
   HEDDLE_FN const byte* input_to(int pe, size_t step) const {
@@ -66,18 +59,18 @@ class one_shot_pieces : mailbox_channel<B> {
     bool going = true;
     for (int i = 1 + block_.rank(); i < team_.n_pes(); i += block_.size())
       if (combines(team_.my_pe()))
-        this->make_room(after(i), with(after(i)), step, step > 0 && combines(after(i)));
+        this->make_room(after(i), piece_, step, step > 0 && combines(after(i)));
     for (int i = 1; i < team_.n_pes(); ++i) {
       const int pe = after(i);
       if (!combines(pe)) continue;
-      going &= this->has_room(pe, with(pe), step, step > 0 && combines(team_.my_pe()));
+      going &= this->has_room(pe, piece_, step, step > 0 && combines(team_.my_pe()));
       if (going && !team_.is_remote(pe)) this->write(pe, piece_, step, input_to(pe, step));
     }
     going = block_.all(going);
     for (int i = 1 + block_.rank(); going && i < team_.n_pes(); i += block_.size()) {
       const int pe = after(i);
       if (combines(pe) && has_flag(piece_.by))
-        this->fill_slot(pe, with(pe), step, input_to(pe, step));
+        this->fill_slot(pe, piece_, step, input_to(pe, step));
     }
     return going;
   }
@@ -86,7 +79,7 @@ class one_shot_pieces : mailbox_channel<B> {
     if (!combines(team_.my_pe())) return true;
     bool going = true;
     for (int i = 1 + block_.rank(); going && i < team_.n_pes(); i += block_.size())
-      if (has_flag(piece_.by)) going = this->slot_is_filled(after(i), with(after(i)), step);
+      if (has_flag(piece_.by)) going = this->slot_is_filled(after(i), piece_, step);
     going = block_.all(going);
     if (!going) return false;
     T* output = reinterpret_cast<T*>(static_cast<byte*>(args_.output) + piece_.offset_in(step));
@@ -96,7 +89,7 @@ class one_shot_pieces : mailbox_channel<B> {
       operand_list<T, channel_scratch::max_direct_pes> operands;
       for (int pe = 0; pe < team_.n_pes(); ++pe)
         operands.add_source(pe == team_.my_pe() ? input_to(pe, step)
-                                                : this->slot_data(pe, with(pe), step));
+                                                : this->slot_data(pe, piece_, step));
       operands.add_destination(output);
       reduce_copy<T, Op>(block_, operands.view(), piece_.bytes_in(step) / sizeof(T), reduction_);
     }

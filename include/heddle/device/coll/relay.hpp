@@ -14,7 +14,8 @@
 ///
 /// An edge goes one of the ways of an exchange (exchange.hpp), which both its ends know:
 ///
-///     words, slots    as there, step by step
+///     words, slots,   as there, step by step
+///     packets
 ///     direct          the two tell each other where they have the bytes. Then each chunk that is at
 ///                     the parent is brought to the child, and counted there; or is counted, and the
 ///                     child copies it. The child says when it has all.
@@ -30,6 +31,7 @@ struct relay_args {
   byte* output = nullptr;
   size_t bytes = 0;        ///< not 0
   size_t words_up_to = 0;  ///< as exchange_args have it
+  size_t packets_up_to = 0;
   size_t slots_up_to = 0;
   size_t network_slots_up_to = 0;
   size_t streaming_from = ~size_t{0};
@@ -116,7 +118,8 @@ class relay_channel : mailbox_channel<B> {
   }
   HEDDLE_FN uint64_t place() const { return team_.symmetric_offset(source_, args_.bytes); }
   HEDDLE_FN way way_of(int pe, mailbox::role role) const {
-    if (!is_direct(pe)) return this->stepwise_way(pe, args_.bytes, args_.words_up_to);
+    if (!is_direct(pe))
+      return this->stepwise_way(pe, args_.bytes, args_.words_up_to, args_.packets_up_to);
     const auto& theirs = from(pe).place[other(role)];
     const bool sends = role == mailbox::sender;
     return this->direct_way(pe, sends ? place() : load(&theirs.source, relaxed),
