@@ -48,12 +48,11 @@ bool has_multicast(const heddle_runtime& runtime, const std::vector<int>& world_
 
 /// A team_ref whose words are in that memory and pool; `slots` is where its readers see them.
 heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& world_pes, int place,
-                           const heddle::team_domains& domains, const std::int32_t* slots,
+                           int step, bool is_apart, const std::int32_t* slots,
                            const std::int32_t* world, const heddle::proxy_ref* proxy,
                            const heddle::team_order& order, const std::int32_t* ring,
                            const heddle::heap_memory& memory,
                            const heddle::team_memory_pool& pool) {
-  const int step = slot_step(slots_of(runtime, world_pes), domains);
   const auto me =
       std::find(world_pes.begin(), world_pes.end(), runtime.my_pe()) - world_pes.begin();
   const bool multicast = has_multicast(runtime, world_pes, memory);
@@ -81,7 +80,7 @@ heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& worl
        .flag_period =
            static_cast<std::uint32_t>((std::uint64_t{1} << runtime.environment().epoch_bits) - 1),
        .accumulates_f32 = runtime.environment().accumulate_f32,
-       .is_apart = domains.is_apart});
+       .is_apart = is_apart});
 }
 
 /// The members' domains, as all of them see them: one, if memory joins all.
@@ -147,10 +146,11 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
       domains_(domains_of(runtime, world_pes_)),
       ring_order_(domains_.pes),
       kernel_slots_(copy_for_kernels(runtime, slots_, world_pes_, domains_)),
-      host_ref_(build_ref(runtime, world_pes_, place, domains_, slots_.data(), world_pes_.data(),
+      host_ref_(build_ref(runtime, world_pes_, place, slot_step(slots_, domains_),
+                          domains_.is_apart, slots_.data(), world_pes_.data(),
                           proxy_of(runtime, domains_, false), ring_order_, ring_for(false),
                           runtime.control(), runtime.team_places())),
-      ref_(build_ref(runtime, world_pes_, place, domains_,
+      ref_(build_ref(runtime, world_pes_, place, slot_step(slots_, domains_), domains_.is_apart,
                      kernel_slots_ ? kernel_slots_.get() : slots_.data(),
                      kernel_slots_ ? kernel_slots_.get() + slots_.size() : world_pes_.data(),
                      proxy_of(runtime, domains_, true), ring_order_, ring_for(true),
