@@ -196,18 +196,18 @@ class exchange_channel : mailbox_channel<B> {
       const size_t bytes = args_.sends.bytes;
       if (bytes > args_.slots_up_to || args_.receives.bytes != bytes || team_.has_network())
         return false;
-      const bool words = bytes <= args_.words_up_to;
-      const piece each = this->part_of(
-          words ? way::words : this->by_packets_or_slots(bytes, args_.packets_up_to), 0, bytes);
+      const way by =
+          this->stepwise_way(team_.my_pe(), bytes, args_.words_up_to, args_.packets_up_to);
+      const piece each = this->part_of(by, 0, bytes);
       if (each.bytes > each.capacity()) return false;
       if (each.bytes == 0) return true;
       if constexpr (!HEDDLE_ON_CUDA) {
-        if (each.by == way::packets) {
+        if (by == way::packets) {
           going = exchange_one_step<way::packets>(each.offset, each.bytes);
           return true;
         }
       }
-      if (words)
+      if (by == way::words)
         going = exchange_one_step<way::words>(each.offset, each.bytes);
       else
         going = exchange_one_step<way::slots>(each.offset, each.bytes);

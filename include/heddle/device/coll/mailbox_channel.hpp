@@ -89,9 +89,7 @@ class mailbox_channel {
   HEDDLE_FN way stepwise_way(int pe, size_t bytes, size_t words_up_to,
                              size_t packets_up_to = 0) const {
     if (team_.is_remote(pe)) return way::packets;
-    return bytes <= words_up_to ? way::words : by_packets_or_slots(bytes, packets_up_to);
-  }
-  HEDDLE_FN static way by_packets_or_slots(size_t bytes, size_t packets_up_to) {
+    if (bytes <= words_up_to) return way::words;
     return !HEDDLE_ON_CUDA && bytes <= packets_up_to ? way::packets : way::slots;
   }
   /// This channel's part of a piece of `bytes`, which begins at `offset`.
