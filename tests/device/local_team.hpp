@@ -4,17 +4,15 @@
 
 #include <sys/mman.h>
 
-#include <exception>
 #include <functional>
 #include <heddle/device/coll/scratch.hpp>
 #include <heddle/device/impl/team_ref_builder.hpp>
-#include <mutex>
 #include <new>
-#include <thread>
 #include <vector>
 
 #include "coll/team_order.hpp"
 #include "device/device.hpp"
+#include "device/resident_threads.hpp"
 
 namespace heddle::testing {
 
@@ -82,23 +80,11 @@ class local_team {
          .flag_period = options_.flag_period});
   }
 
-  /// body(pe) on a thread for each PE; throws again what the first of them threw.
+  /// body(pe) on a thread for each PE; throws again what the first of them threw. The threads are
+  /// kept: some suites make a hundred thousand calls.
   void run(const std::function<void(int)>& body) const {
-    std::mutex mutex;
-    std::exception_ptr failure;
-    {
-      std::vector<std::jthread> threads;
-      for (int pe = 0; pe < n_pes_; ++pe)
-        threads.emplace_back([&, pe] {
-          try {
-            body(pe);
-          } catch (...) {
-            std::lock_guard lock(mutex);
-            if (!failure) failure = std::current_exception();
-          }
-        });
-    }
-    if (failure) std::rethrow_exception(failure);
+    static exec::resident_threads threads;
+    threads.run(n_pes_, body);
   }
 
   /// kernel(block) by `grid` blocks on the device of `pe`, from within run.
