@@ -58,7 +58,7 @@ class reduction_calls {
   struct reduction {
     heddle_type_t type;
     heddle_op_t op;
-    const scaled_sum* scaled;  ///< null unless `op` is one that was made
+    const scaled_sums::entry* scaled;  ///< null unless `op` is one that was made
 
     [[nodiscard]] heddle_op_t combines() const { return scaled ? HEDDLE_SUM : op; }
   };

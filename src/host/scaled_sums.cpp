@@ -26,7 +26,7 @@ heddle_op_t scaled_sums::create(heddle_type_t type, const void* factor, heddle_s
   element_bytes(function, type);
   const std::size_t bytes = factor_bytes(type);
   if (!factor) throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: factor is NULL", function);
-  scaled_sum sum{.type = type};
+  entry sum{.type = type};
   switch (where) {
     case HEDDLE_SCALAR_HOST:
       std::memcpy(&sum.factor, factor, bytes);
@@ -53,8 +53,8 @@ void scaled_sums::destroy(heddle_op_t op) {
                 static_cast<int>(op));
 }
 
-const scaled_sum& scaled_sums::find(const char* function, heddle_op_t op,
-                                    heddle_type_t type) const {
+const scaled_sums::entry& scaled_sums::find(const char* function, heddle_op_t op,
+                                            heddle_type_t type) const {
   const auto found = made_.find(op);
   if (found == made_.end())
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
