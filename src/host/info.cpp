@@ -124,9 +124,11 @@ ordered_json rdma_ports() {
 /// How this PE reaches `pe`, and why so.
 std::pair<std::string, std::string> path_to(heddle_runtime& runtime, int pe) {
   if (pe == runtime.my_pe()) return {"self", "this PE"};
-  if (runtime.heap().slot_of(pe) >= 0)
+  if (runtime.slot_of(pe) >= 0)
     return {"mapped", "the same host: its heap is in this process's arena"};
-  const auto why = runtime.heap().memory().why_not_mapped(pe);
+  const bool is_mapped = runtime.heap().slot_of(pe) >= 0;
+  const auto why =
+      is_mapped ? "it does not map this PE's memory" : runtime.heap().memory().why_not_mapped(pe);
   if (auto* network = runtime.network())
     return {"network",
             fmt::format("{} on host {}: {}", network->describe(pe), network->host_name(pe), why)};

@@ -25,7 +25,7 @@ namespace {
 std::vector<std::int32_t> slots_of(const heddle_runtime& runtime,
                                    const std::vector<int>& world_pes) {
   std::vector<std::int32_t> slots;
-  for (int pe : world_pes) slots.push_back(runtime.heap().slot_of(pe));
+  for (int pe : world_pes) slots.push_back(runtime.slot_of(pe));
   return slots;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <barrier>
 #include <chrono>
 #include <cstdlib>
@@ -25,6 +26,7 @@
 
 #include "cuda_driver/host_driver.hpp"
 #include "cuda_driver/program_buffer.hpp"
+#include "host/team.hpp"
 
 using namespace heddle;
 namespace host_driver = gpu::host_driver;
@@ -454,6 +456,23 @@ TEST_CASE(
   CHECK(memory_of({}) > without);
   CHECK_MESSAGE(plan.find("ring simple") == 0, plan);
   ::unsetenv("HEDDLE_ALGO");
+}
+
+TEST_CASE("two PEs of which one alone reaches the other's GPU take the same way: the network") {
+  // 1 does not reach 0.
+  use_machine({.devices = 2, .memory = std::size_t{4} << 30, .apart = {{1, 0}}}, "cuda");
+  std::array<std::string, 2> told;
+  run_as_threads(2, [&](runtime& self) {
+    const int me = self.my_pe();
+    const auto& ref = self.world().handle()->host_ref();
+    expect(ref.is_remote(1 - me) && !ref.is_remote(me), "who is remote");
+    char* json = nullptr;
+    expect(heddle_info_json(self.handle(), &json) == HEDDLE_SUCCESS, heddle_last_error());
+    const std::unique_ptr<char, decltype(&heddle_string_free)> owner(json, heddle_string_free);
+    told[static_cast<std::size_t>(me)] = json;
+  });
+  CHECK_MESSAGE(told[0].find("it does not map this PE's memory") != std::string::npos, told[0]);
+  CHECK_MESSAGE(told[1].find("has no peer access to cuda:0") != std::string::npos, told[1]);
 }
 
 TEST_CASE("teams of all PEs combine by multicast where the user asks for it") {
