@@ -200,9 +200,15 @@ void proxy_job::run(const std::function<void(test_pe&)>& body) {
   }
   if (first.empty() && memory()) first = memory()->complaint();
   if (first.empty()) return;
-  for (int pe = 0; pe < n_pes(); ++pe)
+  for (int pe = 0; pe < n_pes(); ++pe) {
+    const auto& late = control(pe)->failure;
+    if (load(&late.state, acquire) == 2)
+      first += fmt::format("; PE {} waited {:.1f} s in operation {} for PE {}, for {} and found {}",
+                           pe, static_cast<double>(late.waited_ns) * 1e-9, late.operation,
+                           late.peer, late.expected, late.seen);
     for (const auto& each : failures(pe))
       first += fmt::format("; PE {} was told that PE {} failed: {}", pe, each.pe, each.reason);
+  }
   throw std::runtime_error(fmt::format("{} ({}, seed {})", first, chosen_network().name, seed_));
 }
 
