@@ -220,6 +220,23 @@ TEST_CASE("kernels call every collective, at the scope of a grid and of a block"
   }
 }
 
+TEST_CASE("kernels call every collective in a team of hosts with unequal numbers of PEs") {
+  // Of four PEs on two hosts three; where there is one host they are a team as any other.
+  for (const bool backwards : {false, true})
+    run_pes(4, [&](runtime& self) {
+      const auto world = self.world();
+      const auto three = world.split_strided(backwards ? 3 : 0, backwards ? -1 : 1, 3);
+      const bool is_member = backwards ? self.my_pe() > 0 : self.my_pe() < 3;
+      if (is_member) {
+        caller pe(self, three, 9001, false);
+        for (const std::size_t n : {1, 700, 2049, 9001})
+          for (int what = 0; what <= static_cast<int>(which::scatter); ++what)
+            for (const int blocks : {1, 3}) pe.call(static_cast<which>(what), n, blocks, false);
+      }
+      world.barrier();
+    });
+}
+
 TEST_CASE("kernels choose the reduction, one of their own too") {
   for (const int n_pes : fewer_if_cut_short({1, 3}))
     run_pes(n_pes, [&](runtime& self) {
