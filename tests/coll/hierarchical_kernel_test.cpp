@@ -85,6 +85,19 @@ TEST_CASE("hierarchical: one owner or all, by one-shot or a ring, in one piece o
   }
 }
 
+TEST_CASE("hierarchical: as many channels as there are barriers for, in large domains") {
+  if (is_cut_short()) return;  // 512 threads
+  const auto domains = domains_of(32, 16, false);
+  const local_team team(32, {.threads = 1});
+  runner run{.team = team, .chosen = hierarchical, .channels = 16, .domains = domains};
+  for (const std::size_t count : {17, 70'001}) {
+    CAPTURE(count);
+    for (int call = 0; call < 3; ++call)
+      CHECK_NOTHROW(run.all_reduce<int32_t>(HEDDLE_INT32, HEDDLE_SUM, count, call == 0));
+    CHECK_NOTHROW(run.reduce_both<int32_t>(HEDDLE_INT32, HEDDLE_SUM, count, false));
+  }
+}
+
 TEST_CASE("hierarchical: nothing is staged where a domain's buffers are symmetric") {
   const auto domains = domains_of(4, 2, true);
   const auto is_touched = [&](buffers where, int pe) {
