@@ -7,8 +7,6 @@
 #include <cstring>
 #include <heddle/device/coll/scratch.hpp>
 #include <heddle/device/impl/team_ref_builder.hpp>
-#include <map>
-#include <span>
 
 #include "coll/topology.hpp"
 #include "host/failure_report.hpp"
@@ -22,51 +20,40 @@ using heddle::throw_error;
 
 namespace {
 
-std::vector<std::int32_t> slots_of(const heddle_runtime& runtime,
-                                   const std::vector<int>& world_pes) {
-  std::vector<std::int32_t> slots;
-  for (int pe : world_pes) slots.push_back(runtime.slot_of(pe));
-  return slots;
-}
-
-/// Slots at equal distances need no table: that distance; 0 if they are not, or not all members map
-/// all.
-int slot_step(const std::vector<std::int32_t>& slots, const heddle::team_domains& domains) {
-  if (!domains.all_mapped()) return 0;
-  const int step = slots.size() > 1 ? slots[1] - slots[0] : 1;
-  for (std::size_t i = 0; i < slots.size(); ++i)
-    if (slots[i] < 0 || slots[i] != slots[0] + static_cast<int>(i) * step) return 0;
-  return step;
-}
-
 /// Multicast reaches all PEs of the job: a team has it if it is all of them, in any order.
-bool has_multicast(const heddle_runtime& runtime, const std::vector<int>& world_pes,
+bool has_multicast(const heddle_runtime& runtime, const heddle::team_members& members,
                    const heddle::heap_memory& memory) {
-  return memory.multicast_size() > 0 &&
-         world_pes.size() == static_cast<std::size_t>(runtime.n_pes());
+  return memory.multicast_size() > 0 && members.size() == runtime.n_pes();
 }
 
-/// A team_ref whose words are in that memory and pool; `slots` is where its readers see them.
-heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& world_pes, int place,
-                           int step, bool is_apart, const std::int32_t* slots,
-                           const std::int32_t* world, const heddle::proxy_ref* proxy,
-                           const heddle::team_order& order, const std::int32_t* ring,
-                           const heddle::heap_memory& memory,
-                           const heddle::team_memory_pool& pool) {
-  const auto me =
-      std::find(world_pes.begin(), world_pes.end(), runtime.my_pe()) - world_pes.begin();
-  const bool multicast = has_multicast(runtime, world_pes, memory);
+/// Null if memory joins all members, or there is no network: the same for all, who meet in the
+/// protocols that it calls for, though one may map all the others.
+const heddle::proxy_ref* proxy_of(const heddle_runtime& runtime,
+                                  const heddle::team_members& members, bool for_kernels) {
+  if (members.domains().all_mapped() || !runtime.network()) return nullptr;
+  return for_kernels ? runtime.network()->kernel_ref() : runtime.network()->host_ref();
+}
+
+/// For kernels, whose words are in the heap, or for host threads, whose words are in host memory.
+heddle::team_ref build_ref(heddle_runtime& runtime, const heddle::team_members& members, int place,
+                           bool for_kernels) {
+  const int me = members.index_of(runtime.my_pe());
+  const int step = members.slot_step();
+  const auto tables = for_kernels ? members.for_kernels() : members.for_host();
+  const auto& memory = for_kernels ? runtime.heap().memory() : runtime.control();
+  const auto& pool = for_kernels ? runtime.kernel_places() : runtime.team_places();
+  const bool multicast = has_multicast(runtime, members, memory);
   return heddle::team_ref_builder::build(
-      {.my_pe = static_cast<int>(me),
-       .n_pes = static_cast<int>(world_pes.size()),
+      {.my_pe = me,
+       .n_pes = members.size(),
        .my_slot = memory.my_slot(),
        .slot_step = step,
        .slot_stride = static_cast<std::int64_t>(memory.stride()),
-       .slots = step ? nullptr : slots,
-       .world = world,
-       .proxy = step ? nullptr : proxy,
-       .ring = ring,
-       .ring_position = order.position(static_cast<int>(me)),
+       .slots = step ? nullptr : tables.slots,
+       .world = tables.world,
+       .proxy = step ? nullptr : proxy_of(runtime, members, for_kernels),
+       .ring = members.ring_order().pes().empty() ? nullptr : tables.by_domain,
+       .ring_position = members.ring_order().position(me),
        .heap = reinterpret_cast<heddle::byte*>(memory.base()),
        .heap_bytes = memory.stride(),
        .multicast = multicast ? reinterpret_cast<heddle::byte*>(memory.multicast_base()) : nullptr,
@@ -80,55 +67,7 @@ heddle::team_ref build_ref(heddle_runtime& runtime, const std::vector<int>& worl
        .flag_period =
            static_cast<std::uint32_t>((std::uint64_t{1} << runtime.environment().epoch_bits) - 1),
        .accumulates_f32 = runtime.environment().accumulate_f32,
-       .is_apart = is_apart});
-}
-
-/// The members' domains, as all of them see them: one, if memory joins all.
-heddle::team_domains domains_of(const heddle_runtime& runtime, const std::vector<int>& world_pes) {
-  const auto* network = runtime.network();
-  if (!network || network->mapped().map_each_other(world_pes))
-    return heddle::find_domains(std::vector<int>(world_pes.size()));
-  std::map<std::string_view, int> hosts;
-  std::vector<int> domain_of;
-  for (const int pe : world_pes)
-    domain_of.push_back(
-        hosts.emplace(runtime.bootstrap().host_of(pe), static_cast<int>(hosts.size()))
-            .first->second);
-  auto found = heddle::find_domains(domain_of);
-  for (int domain = 0; domain < found.n_domains(); ++domain) {
-    std::vector<int> members;
-    for (const auto pe : found.members(domain))
-      members.push_back(world_pes[static_cast<std::size_t>(pe)]);
-    found.are_mapped &= network->mapped().map_each_other(std::move(members));
-  }
-  if (!found.are_mapped) found.count = found.size = 1;
-  found.is_apart = network->mapped().are_apart(world_pes);
-  return found;
-}
-
-/// The tables in memory of the device, where its kernels need them and cannot read the host's:
-/// slots, world PEs, domains.
-std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> copy_for_kernels(
-    heddle_runtime& runtime, std::vector<std::int32_t> slots, const std::vector<int>& world_pes,
-    const heddle::team_domains& domains) {
-  const bool in_order = std::is_sorted(domains.pes.begin(), domains.pes.end());
-  if (runtime.place().is_host() || (slot_step(slots, domains) && in_order)) return nullptr;
-  slots.insert(slots.end(), world_pes.begin(), world_pes.end());
-  slots.insert(slots.end(), domains.pes.begin(), domains.pes.end());
-  const std::size_t bytes = slots.size() * sizeof slots[0];
-  std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> copy(
-      static_cast<std::int32_t*>(runtime.device().allocate(bytes)),
-      [&runtime](std::int32_t* table) { heddle::free_quietly(runtime.device(), table); });
-  runtime.place().copy(copy.get(), slots.data(), bytes);
-  return copy;
-}
-
-/// Null if memory joins all members, or there is no network: the same for all, who meet in the
-/// protocols that it calls for, though one may map all the others.
-const heddle::proxy_ref* proxy_of(const heddle_runtime& runtime,
-                                  const heddle::team_domains& domains, bool for_kernels) {
-  if (domains.all_mapped() || !runtime.network()) return nullptr;
-  return for_kernels ? runtime.network()->kernel_ref() : runtime.network()->host_ref();
+       .is_apart = members.domains().is_apart});
 }
 
 }  // namespace
@@ -138,59 +77,35 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
     : runtime_(runtime),
       kind_(kind),
       name_(std::move(name)),
-      world_pes_(std::move(world_pes)),
+      members_(runtime, std::move(world_pes)),
       place_(place),
       id_(id),
       order_(runtime.device()),
-      slots_(slots_of(runtime, world_pes_)),
-      domains_(domains_of(runtime, world_pes_)),
-      ring_order_(domains_.pes),
-      kernel_slots_(copy_for_kernels(runtime, slots_, world_pes_, domains_)),
-      host_ref_(build_ref(runtime, world_pes_, place, slot_step(slots_, domains_),
-                          domains_.is_apart, slots_.data(), world_pes_.data(),
-                          proxy_of(runtime, domains_, false), ring_order_, ring_for(false),
-                          runtime.control(), runtime.team_places())),
-      ref_(build_ref(runtime, world_pes_, place, slot_step(slots_, domains_), domains_.is_apart,
-                     kernel_slots_ ? kernel_slots_.get() : slots_.data(),
-                     kernel_slots_ ? kernel_slots_.get() + slots_.size() : world_pes_.data(),
-                     proxy_of(runtime, domains_, true), ring_order_, ring_for(true),
-                     runtime.heap().memory(), runtime.kernel_places())),
+      host_ref_(build_ref(runtime, members_, place, false)),
+      ref_(build_ref(runtime, members_, place, true)),
       reductions_(*this, topology()),
       exchanges_(*this),
       transfers_(*this) {}
 
 /// For kernels.
 heddle::team_topology heddle_team::topology() const {
-  auto topology = heddle::topology_of(my_pe(), n_pes(), ring_order_);
-  heddle::set_domains(topology, domains_, pes_by_domain(true));
+  auto topology = heddle::topology_of(my_pe(), n_pes(), members_.ring_order());
+  heddle::set_domains(topology, members_.domains(), members_.for_kernels().by_domain);
   return topology;
-}
-
-const std::int32_t* heddle_team::pes_by_domain(bool for_kernels) const {
-  return for_kernels && kernel_slots_ ? kernel_slots_.get() + 2 * slots_.size()
-                                      : domains_.pes.data();
-}
-
-const std::int32_t* heddle_team::ring_for(bool kernels) const {
-  return ring_order_.pes().empty() ? nullptr : pes_by_domain(kernels);
 }
 
 heddle_team::~heddle_team() = default;
 
-int heddle_team::index_of(int world_pe) const {
-  const auto found = std::find(world_pes_.begin(), world_pes_.end(), world_pe);
-  return found == world_pes_.end() ? -1 : static_cast<int>(found - world_pes_.begin());
-}
-
 void* heddle_team::address_at(const void* symmetric, int pe) const {
-  return runtime_.heap_of(symmetric).ptr(symmetric, world_pes_[static_cast<std::size_t>(pe)]);
+  return runtime_.heap_of(symmetric).ptr(symmetric, members_.world_pe(pe));
 }
 
 void heddle_team::require_reachable(const char* function) const {
   if (!host_ref().has_remote() || runtime_.network()) return;
-  const auto remote = std::find(slots_.begin(), slots_.end(), -1) - slots_.begin();
+  int remote = 0;
+  while (members_.is_mapped(remote)) ++remote;
   const auto& bootstrap = runtime_.bootstrap();
-  const int world_pe = world_pes_[static_cast<std::size_t>(remote)];
+  const int world_pe = members_.world_pe(remote);
   if (bootstrap.host_of(world_pe) == bootstrap.host_of(bootstrap.rank()))
     throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
                 "{}: the GPU of PE {} of team {} cannot be reached from this PE's (no peer access "
@@ -271,10 +186,10 @@ heddle::plan_question heddle_team::question(heddle::collective what, std::size_t
                               .n_pes = n_pes(),
                               .on_cuda = !runtime_.place().is_host(),
                               .is_crowded = runtime_.is_crowded(),
-                              .all_mapped = domains_.all_mapped(),
-                              .num_domains = domains_.are_mapped ? domains_.n_domains() : n_pes(),
-                              .domain_size = domains_.is_hierarchy() ? domains_.size : 1,
-                              .largest_domain = domains_.are_mapped ? domains_.largest() : 1,
+                              .all_mapped = domains().all_mapped(),
+                              .num_domains = domains().are_mapped ? domains().n_domains() : n_pes(),
+                              .domain_size = domains().is_hierarchy() ? domains().size : 1,
+                              .largest_domain = domains().are_mapped ? domains().largest() : 1,
                               .has_links = runtime_.has_links(),
                               .has_multicast = ref().multicast_bytes() > 0,
                               .whole_lines = runtime_.place().common().whole_lines,

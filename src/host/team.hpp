@@ -20,6 +20,7 @@
 #include "host/exchange_calls.hpp"
 #include "host/live_handle.hpp"
 #include "host/reduction_calls.hpp"
+#include "host/team_members.hpp"
 #include "host/team_memory_pool.hpp"
 #include "host/transfer_calls.hpp"
 
@@ -40,9 +41,9 @@ struct heddle_team : heddle::live_handle {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] int my_pe() const { return ref_.my_pe(); }
   [[nodiscard]] int n_pes() const { return ref_.n_pes(); }
-  [[nodiscard]] const std::vector<int>& world_pes() const { return world_pes_; }
+  [[nodiscard]] const std::vector<int>& world_pes() const { return members_.world_pes(); }
   /// The index of a PE of the world; -1 if it is not a member.
-  [[nodiscard]] int index_of(int world_pe) const;
+  [[nodiscard]] int index_of(int world_pe) const { return members_.index_of(world_pe); }
   /// For kernels: its words are in the heap.
   [[nodiscard]] const heddle::team_ref& ref() const { return ref_; }
   /// For host threads: its words are in host memory, which is where ref's are on the host device.
@@ -52,7 +53,7 @@ struct heddle_team : heddle::live_handle {
   [[nodiscard]] void* address_at(const void* symmetric, int pe) const;
   /// Throws HEDDLE_ERROR_NOT_SUPPORTED, naming a PE, unless this process can reach every member.
   void require_reachable(const char* function) const;
-  [[nodiscard]] bool is_mapped(int pe) const { return slots_[static_cast<std::size_t>(pe)] >= 0; }
+  [[nodiscard]] bool is_mapped(int pe) const { return members_.is_mapped(pe); }
 
   /// Throws the error that has aborted the team, if one has. A load when all is well.
   void check() const {
@@ -113,8 +114,8 @@ struct heddle_team : heddle::live_handle {
   void set_accumulate_f32(bool on);
   void set_max_channels(int channels);
   [[nodiscard]] int max_channels() const { return max_channels_; }
-  [[nodiscard]] const heddle::team_order& ring_order() const { return ring_order_; }
-  [[nodiscard]] const heddle::team_domains& domains() const { return domains_; }
+  [[nodiscard]] const heddle::team_order& ring_order() const { return members_.ring_order(); }
+  [[nodiscard]] const heddle::team_domains& domains() const { return members_.domains(); }
   [[nodiscard]] bool accumulates_f32() const { return ref_.accumulates_f32(); }
   /// The collectives that combine.
   [[nodiscard]] heddle::reduction_calls& reductions() { return reductions_; }
@@ -129,14 +130,11 @@ struct heddle_team : heddle::live_handle {
                           std::uint64_t id) const;
   void meet() const;
   [[nodiscard]] heddle::team_topology topology() const;
-  [[nodiscard]] const std::int32_t* pes_by_domain(bool for_kernels) const;
-  /// By position; null where that is the PE.
-  [[nodiscard]] const std::int32_t* ring_for(bool kernels) const;
 
   heddle_runtime& runtime_;
   const kind kind_;
   const std::string name_;
-  const std::vector<int> world_pes_;
+  const heddle::team_members members_;
   const int place_;
   const std::uint64_t id_;
   std::atomic<bool> told_{false};
@@ -145,11 +143,6 @@ struct heddle_team : heddle::live_handle {
   bool met_at_the_end_ = false;
   heddle::collective_order order_;
   std::vector<heddle::exec::stream*> queues_;  ///< on which it was used; some may be gone
-  const std::vector<std::int32_t> slots_;      ///< of the arena, by member
-  const heddle::team_domains domains_;
-  const heddle::team_order ring_order_;
-  /// The same in memory of the device, where kernels need them and cannot read the host's.
-  const std::unique_ptr<std::int32_t, std::function<void(std::int32_t*)>> kernel_slots_;
   const heddle::team_ref host_ref_;
   heddle::team_ref ref_;
   heddle_chooser_t chooser_ = nullptr;

@@ -59,8 +59,7 @@ heddle_team* heddle_team::split_strided(int start, int stride, int size) {
                   static_cast<int>(all[0][2]), static_cast<int>(all[0][3]));
   const int place = common_place(all, 0, runtime_.environment().max_teams);
   std::vector<int> members;
-  for (long long i = 0; i < size; ++i)
-    members.push_back(world_pes_[static_cast<std::size_t>(start + i * stride)]);
+  for (int i = 0; i < size; ++i) members.push_back(members_.world_pe(start + i * stride));
   return join_child(fmt::format("{}[{}:{}:{}]", name_, start, stride, size), members, place,
                     all[0][4]);
 }
@@ -81,7 +80,7 @@ heddle_team* heddle_team::split_color(int color, int key) {
   });
   std::vector<int> members;
   if (color != -1)
-    for (int index : indices) members.push_back(world_pes_[static_cast<std::size_t>(index)]);
+    for (int index : indices) members.push_back(members_.world_pe(index));
   return join_child(fmt::format("{}/colour {}", name_, color), members, place, all[0][3]);
 }
 
@@ -104,7 +103,7 @@ bool heddle_team::all_have_left() const {
   const auto* mail = runtime_.team_places().mail_slots(place_);
   for (int pe = 0; pe < n_pes(); ++pe)
     if (heddle::load(&mail[pe].has_left, heddle::acquire) != id_ &&
-        !runtime_.is_lost(world_pes_[static_cast<std::size_t>(pe)]))
+        !runtime_.is_lost(members_.world_pe(pe)))
       return false;
   return true;
 }
