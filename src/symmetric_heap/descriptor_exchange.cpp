@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
@@ -33,6 +35,8 @@ namespace {
 
 /// How often a wait asks for losses, in milliseconds.
 constexpr int news_pause = 20;
+/// How long after a PE has closed its socket the bootstrap is expected to tell who is lost.
+constexpr auto wait_for_news = std::chrono::seconds(1);
 
 struct hello {
   bootstrap::secret secret;
@@ -84,14 +88,8 @@ struct envelope {
               loss.rank, loss.reason);
 }
 
-[[noreturn]] void throw_gone(int rank, pid_t process) {
-  throw_error(HEDDLE_ERROR_PEER_LOST,
-              "PE {} is lost: process {} closed the socket through which it passes its memory; see "
-              "what it said when it ended",
-              rank, process);
-}
-
-void send_hello(int connection, hello message, int descriptor, int rank, pid_t process) {
+/// False: `rank` has closed the connection.
+[[nodiscard]] bool send_hello(int connection, hello message, int descriptor, int rank) {
   envelope sent(&message);
   cmsghdr* rights = CMSG_FIRSTHDR(&sent.header);
   rights->cmsg_level = SOL_SOCKET;
@@ -99,8 +97,8 @@ void send_hello(int connection, hello message, int descriptor, int rank, pid_t p
   rights->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(rights), &descriptor, sizeof(int));
   if (::sendmsg(connection, &sent.header, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof message))
-    return;
-  if (errno == EPIPE || errno == ECONNRESET) throw_gone(rank, process);
+    return true;
+  if (errno == EPIPE || errno == ECONNRESET) return false;
   throw_system_error(errno, "sending the heap's descriptor to PE {}", rank);
 }
 
@@ -166,7 +164,7 @@ class round_of_exchange {
     if (!connection ||
         ::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
       // It listened before it told of its socket.
-      if (errno == ECONNREFUSED) throw_gone(rank, process(rank).pid);
+      if (errno == ECONNREFUSED) throw_gone(rank);
       throw_system_error(errno, "connecting to PE {} (process {}) of this host for its memory",
                          rank, process(rank).pid);
     }
@@ -174,7 +172,7 @@ class round_of_exchange {
       throw_error(HEDDLE_ERROR_SYSTEM,
                   "the socket of PE {} belongs to another process than {}, or to another user",
                   rank, process(rank).pid);
-    send_hello(connection.get(), mine_, descriptor_, rank, process(rank).pid);
+    if (!send_hello(connection.get(), mine_, descriptor_, rank)) throw_gone(rank);
     return connection;
   }
 
@@ -200,22 +198,32 @@ class round_of_exchange {
                 "dropped a connection to this PE's memory socket that is not from a PE of the job");
       return;
     }
-    send_hello(connection.get(), mine_, descriptor_, caller, process(caller).pid);
+    if (!send_hello(connection.get(), mine_, descriptor_, caller)) throw_gone(caller);
     keep(caller, std::move(got.descriptor));
   }
 
   void receive_answer(int rank, int connection) {
     wait_readable(connection, rank, "sent its memory");
     auto got = receive_hello(connection);
-    if (got.ended) {
-      // It may have ended for the loss of another.
-      if (auto loss = bootstrap_.first_loss()) throw_lost(*loss);
-      throw_gone(rank, process(rank).pid);
-    }
+    if (got.ended) throw_gone(rank);
     if (!got.whole || got.said.secret != mine_.secret || got.said.rank != rank)
       throw_error(HEDDLE_ERROR_SYSTEM, "PE {} (process {}) did not prove that it is of this job",
                   rank, process(rank).pid);
     keep(rank, std::move(got.descriptor));
+  }
+
+  /// It has closed its socket: it has ended, or has given up for the loss of another, of which this
+  /// PE will hear.
+  [[noreturn]] void throw_gone(int rank) const {
+    const auto patience = deadline::after(wait_for_news);
+    while (!patience.passed() && !until_.passed()) {
+      if (auto loss = bootstrap_.first_loss()) throw_lost(*loss);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    throw_error(HEDDLE_ERROR_PEER_LOST,
+                "PE {} is lost: process {} closed the socket through which it passes its memory; "
+                "see what it said when it ended",
+                rank, process(rank).pid);
   }
 
   void keep(int rank, unique_fd descriptor) {

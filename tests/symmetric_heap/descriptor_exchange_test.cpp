@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -24,10 +25,34 @@ namespace {
 
 deadline late() { return deadline::after(60s); }
 
+/// How many ranks have been told of a failure: a word that the processes of a run share.
+class told_ranks {
+ public:
+  told_ranks()
+      : count_(static_cast<std::atomic<int>*>(::mmap(nullptr, sizeof(std::atomic<int>),
+                                                     PROT_READ | PROT_WRITE,
+                                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+    REQUIRE(count_ != MAP_FAILED);
+  }
+  ~told_ranks() { ::munmap(count_, sizeof(std::atomic<int>)); }
+  told_ranks(const told_ranks&) = delete;
+  told_ranks& operator=(const told_ranks&) = delete;
+
+  /// This one is; returns when `n` are.
+  void add(int n) {
+    ++*count_;
+    for (const auto until = deadline::after(10s); *count_ < n && !until.passed();)
+      std::this_thread::sleep_for(1ms);
+  }
+
+ private:
+  std::atomic<int>* count_;
+};
+
 /// A rank of three processes that have introduced themselves to each other.
 struct introduced_rank {
-  introduced_rank(const heddle_unique_id_t& id, int rank)
-      : self(join_unique_id(id, rank, 3, "=lo", late())), exchange(*self) {
+  introduced_rank(const heddle_unique_id_t& id, int rank, told_ranks& told)
+      : self(join_unique_id(id, rank, 3, "=lo", late())), exchange(*self), told(told) {
     ranks = exchange.introduce(late());
   }
   std::map<int, unique_fd> pass(int descriptor) {
@@ -36,14 +61,16 @@ struct introduced_rank {
   std::unique_ptr<bootstrap> self;
   descriptor_exchange exchange;
   std::vector<rank_process> ranks;
+  told_ranks& told;
 };
 
 /// What rank 0 and two forked processes make of `body`, which returns 0 if it is right.
 std::vector<int> run(const std::function<int(introduced_rank&)>& body) {
   const auto id = make_unique_id("=lo");
+  told_ranks told;
   const auto run_rank = [&](int rank) {
     try {
-      introduced_rank mine(id, rank);
+      introduced_rank mine(id, rank, told);
       return body(mine);
     } catch (const std::exception& failure) {
       std::fprintf(stderr, "rank %d: %s\n", rank, failure.what());
@@ -74,8 +101,8 @@ int check_refusal(introduced_rank& mine, heddle_status_t status, const char* par
   } catch (const error& failure) {
     if (failure.status() == status && std::strstr(failure.what(), part) &&
         std::chrono::steady_clock::now() - start < 10s) {
-      // The end of this process is no news before that of the one that all wait for.
-      std::this_thread::sleep_for(500ms);
+      // The end of this process is no news before that of the one that both wait for.
+      mine.told.add(2);
       return 0;
     }
     std::fprintf(stderr, "rank %d: %s\n", mine.self->rank(), failure.what());
