@@ -76,7 +76,10 @@ struct heddle_runtime : heddle::live_handle {
   /// Its slot if it and this PE map each other; -1 where one does not map the other: both go by the
   /// network then, and by protocols for it.
   [[nodiscard]] int slot_of(int pe) const {
-    return !network_ || network_->mapped().map_each_other({my_pe(), pe}) ? heap_->slot_of(pe) : -1;
+    const int slot = heap_->slot_of(pe);
+    const bool is_shared =
+        slot >= 0 && (!network_ || network_->mapped().map_each_other({my_pe(), pe}));
+    return is_shared ? slot : -1;
   }
   /// Why there is none, though there are PEs that memory does not reach.
   [[nodiscard]] const std::string& why_no_network() const { return why_no_network_; }

@@ -51,7 +51,7 @@ heddle::team_ref build_ref(heddle_runtime& runtime, const heddle::team_members& 
        .slot_stride = static_cast<std::int64_t>(memory.stride()),
        .slots = step ? nullptr : tables.slots,
        .world = tables.world,
-       .proxy = step ? nullptr : proxy_of(runtime, members, for_kernels),
+       .proxy = proxy_of(runtime, members, for_kernels),
        .ring = members.ring_order().pes().empty() ? nullptr : tables.by_domain,
        .ring_position = members.ring_order().position(me),
        .heap = reinterpret_cast<heddle::byte*>(memory.base()),
