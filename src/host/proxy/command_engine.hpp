@@ -146,10 +146,43 @@ class command_engine final : transport::listener {
 
   // Carrying out (command_engine.cpp)
   bool post(active_command& command);
+  void reply(const active_command& command, std::uint64_t value = 0);
+  void begin_operation(active_command& command);
+  /// All of it is posted: replies at once if nothing is left to wait for.
+  bool all_posted(active_command& command);
+  void finish_part(std::uint64_t operation);
+  /// Whether the local memory of an operation may still be written.
+  [[nodiscard]] static bool is_waited_for(const operation* what) {
+    return what && !(what->wants_reply && what->from->gave_up(what->index));
+  }
+  /// For whoever cannot go on since the network takes nothing now.
+  bool refused() {
+    was_refused_ = true;
+    return false;
+  }
+  /// Whether it is symmetric memory; else that is told.
+  [[nodiscard]] bool check_place(const active_command& command, symmetric_place place,
+                                 std::size_t bytes) {
+    if (bytes == 0 || memory_.resolve(place, bytes)) [[likely]]
+      return true;
+    refuse_place(command, place, bytes);
+    return false;
+  }
+  void refuse_place(const active_command& command, symmetric_place place, std::size_t bytes);
+  bool send_abort(const active_command& command);
+  /// Peers are told to send records for that region of this PE.
+  void give_up_region(int region, const std::string& why);
+
+  // What needs no answer (puts.cpp)
   bool put(active_command& command);
   bool put_in_records(active_command& command);
   bool put_by_writes(active_command& command);
+  bool send_signal(const active_command& command);
+  bool iput(active_command& command);
+
+  // What is answered (gets.cpp)
   bool get(active_command& command);
+  bool iget(active_command& command);
   /// Bytes of an element, and from one to the next: there, and in local memory.
   struct element_layout {
     std::uint64_t unit;
@@ -157,31 +190,14 @@ class command_engine final : transport::listener {
     std::uint64_t here;
   };
   bool get_elements(active_command& command, const element_layout& layout);
+  bool atomic(active_command& command);
+
+  // What the network itself moves (network_transfers.cpp)
   /// Whether the network's own writes and reads reach that memory of `pe`, as far as is known.
   [[nodiscard]] bool is_reached(int pe, symmetric_place place) const {
     const auto& peer = peers_[static_cast<std::size_t>(pe)];
     return !peer || (peer->unreached_regions >> region_of(place) & 1) == 0;
   }
-  bool send_signal(const active_command& command);
-  bool atomic(active_command& command);
-  bool iput(active_command& command);
-  bool iget(active_command& command);
-  bool fence(const active_command& command);
-  bool quiet(active_command& command);
-  bool send_abort(const active_command& command);
-  void reply(const active_command& command, std::uint64_t value = 0);
-  /// Whether the local memory of an operation may still be written.
-  [[nodiscard]] static bool is_waited_for(const operation* what) {
-    return what && !(what->wants_reply && what->from->gave_up(what->index));
-  }
-  void begin_operation(active_command& command);
-  /// For whoever cannot go on since the network takes nothing now.
-  bool refused() {
-    was_refused_ = true;
-    return false;
-  }
-  /// All of it is posted: replies at once if nothing is left to wait for.
-  bool all_posted(active_command& command);
   /// The peer's piece that a place is in; null if it is not known.
   [[nodiscard]] static const exposed_memory::piece* known_piece(const peer_state& peer,
                                                                 symmetric_place place);
@@ -203,20 +219,15 @@ class command_engine final : transport::listener {
   [[nodiscard]] std::optional<transfer> next_transfer(const active_command& command);
   /// The network has refused it.
   void take_back(const transfer& refused, std::uint64_t token);
+
+  // The order of commands (ordering.cpp)
+  void heed(int pe, int lane_index);
   [[nodiscard]] bool fence_allows(int pe, int lane_index);
-  /// Whether it is symmetric memory; else that is told.
-  [[nodiscard]] bool check_place(const active_command& command, symmetric_place place,
-                                 std::size_t bytes) {
-    if (bytes == 0 || memory_.resolve(place, bytes)) [[likely]]
-      return true;
-    refuse_place(command, place, bytes);
-    return false;
-  }
-  void refuse_place(const active_command& command, symmetric_place place, std::size_t bytes);
+  bool fence(const active_command& command);
   /// Whether the peer has said so of all that quiet waits for.
   [[nodiscard]] bool is_carried_out(const lane_state& state) const;
   [[nodiscard]] bool is_quiet(int pe, int lane_index, lane_state& lane);
-  void heed(int pe, int lane_index);
+  bool quiet(active_command& command);
 
   // Frames (frames.cpp)
   lane_state& lane(int pe, int index) {
@@ -251,14 +262,11 @@ class command_engine final : transport::listener {
   void learn_piece(int from, const record_header& header, std::span<const std::byte> data);
   void take_reply(int from, const record_header& header);
   void take_gathered(int from, const record_header& header, std::span<const std::byte> data);
-  void finish_part(std::uint64_t operation);
   void complain(int from, const std::string& what);
   /// What the network has written to the device's memory is to be seen there.
   void flush_device() const {
     if (options_.device && about_.reaches_gpu) options_.device->flush();
   }
-  /// Peers are told to send records for that region of this PE.
-  void give_up_region(int region, const std::string& why);
 
   // Peers that are no more (ended_peers.cpp)
   /// Somebody waits for a PE that has left.
