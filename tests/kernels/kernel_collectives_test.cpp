@@ -314,6 +314,47 @@ TEST_CASE("kernels call every collective in teams of more than 64 PEs") {
   });
 }
 
+namespace {
+
+/// PE 0 has much on its way to the last PE when all begin.
+struct reduce_behind_a_put {
+  template <block_group Block>
+  HEDDLE_FN void operator()(Block block, team_ref team, int* large, heddle::size_t n_large,
+                            const int* input, int* output, heddle::size_t n) const {
+    if (team.my_pe() == 0)
+      for (int i = 0; i < 4; ++i) team.put_nbi(block, large, large, n_large, team.n_pes() - 1);
+    all_reduce(block, team, input, output, n);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("what one PE puts late is there in a team of more PEs than tell each other") {
+  // Whose word that all have put comes by way of others, and not behind the data.
+  run_many_pes(barrier_memory::max_direct + 3, [](runtime& self) {
+    const auto world = self.world();
+    const auto stream = self.default_stream();
+    const std::size_t n = 20'011;
+    const std::size_t n_large = is_cut_short() ? 10'000 : 4'000'000;
+    symmetric_array<int> large(self, n_large), input(self, n), output(self, n);
+    const auto value = [](int pe, std::size_t i, int round) {
+      return (pe + 1) * round * 1009 + static_cast<int>(i);
+    };
+    for (int round = 1; round <= 6; ++round) {
+      std::vector<int> mine(n), expected(n, 0);
+      for (std::size_t i = 0; i < n; ++i) {
+        mine[i] = value(world.my_pe(), i, round);
+        for (int pe = 0; pe < world.n_pes(); ++pe) expected[i] += value(pe, i, round);
+      }
+      stream.copy(input.data(), mine.data(), n);
+      launch(stream, 1, threads(), reduce_behind_a_put{}, world.ref(), large.data(), n_large,
+             input.data(), output.data(), n);
+      check(read(stream, output.data(), n) == expected, "round " + std::to_string(round));
+    }
+    world.barrier();
+  });
+}
+
 TEST_CASE("kernels round small floats once along a ring, where that is asked for") {
   if (on_gpu() || is_cut_short()) return;  // as above: teams of fewer take no ring here
   run_many_pes(66, [&](runtime& self) {

@@ -148,6 +148,16 @@ HEDDLE_APART HEDDLE_FN void two_shot_by_multicast(G group, const team_ref& team,
 /// plans go over the network in other ways.
 inline constexpr bool two_shot_has_network = !HEDDLE_ON_CUDA;
 
+/// All meet; then each has what the others have put. Through the network a word follows what the
+/// same PE has put before it: enough where each tells each. In larger teams others pass it on.
+template <group G>
+HEDDLE_FN bool meet_with_puts(G group, const team_ref& team, int barrier) {
+  if constexpr (two_shot_has_network)
+    if (team.has_network() && team.n_pes() > barrier_memory::max_direct)
+      return team.barrier(group, barrier) == wait_status::ok;
+  return team.sync(group, barrier) == wait_status::ok;
+}
+
 /// One piece of at most staging_capacity() bytes. The slot of PE p in staging_in holds its input to
 /// my segment; staging_out has the layout of an output.
 template <class T, class Op, group G>
@@ -173,7 +183,7 @@ HEDDLE_APART HEDDLE_FN bool two_shot_staged(G group, const team_ref& team,
     else
       copy(group, team.ptr(slot, pe), from, theirs.count * sizeof(T));
   }
-  if (team.sync(group, barrier) != wait_status::ok) return false;
+  if (!meet_with_puts(group, team, barrier)) return false;
 
   operand_list<T, channel_scratch::max_direct_pes> with;
   for (int pe = 0; pe < n_pes; ++pe)
@@ -197,7 +207,7 @@ HEDDLE_APART HEDDLE_FN bool two_shot_staged(G group, const team_ref& team,
     if (team.is_remote(pe) && parts.gets(pe, me))
       team.put_nbi(group, out + place, out + place, mine.count, pe);
   }
-  if (team.sync(group, barrier) != wait_status::ok) return false;
+  if (!meet_with_puts(group, team, barrier)) return false;
 
   for (int i = 1; i < n_pes; ++i) {
     const int pe = (me + i) % n_pes;
