@@ -83,6 +83,7 @@ up() {
   local count=$1 processors=${2:-} i
   type ip >/dev/null 2>&1 || cannot "iproute2 is not installed"
   [ "$(id -u)" = 0 ] || cannot "only root can make hosts with a network of their own"
+  [ -e /etc/hosts ] || cannot "there is no /etc/hosts, over which each host has its own"
   [ "$count" -ge 1 ] && [ "$count" -le 200 ] || { echo "hosts.sh: 1 to 200 hosts, not $count" >&2; exit 2; }
   [ -z "$processors" ] || [ "$count" -le "$(nproc)" ] || cannot "$count hosts cannot have one of $(nproc) processors each"
   mkdir -p "$folder"

@@ -25,6 +25,8 @@ run mkdir -p /host/dev/pts /host/dev/shm
 run mount -t devpts devpts /host/dev/pts
 run mount -t tmpfs -o mode=1777 tmpfs /host/dev/shm
 run mount -t tmpfs -o mode=755 tmpfs /host/run
+# Without localhost libfabric's verbs;ofi_rxm is not there.
+[ -e /host/etc/hosts ] || $busybox echo "127.0.0.1 localhost" >/host/etc/hosts
 
 for port in /sys/class/virtio-ports/*; do
   case $($busybox cat $port/name) in
