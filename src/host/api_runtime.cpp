@@ -74,6 +74,7 @@ heddle_status_t heddle_finalize(heddle_runtime_t runtime) {
   return guarded([&] {
     auto& checked = required(runtime, "heddle_finalize", "runtime");
     heddle::call_group::of_this_thread().require_nothing_of(checked, "heddle_finalize");
+    checked.require_no_work_of_streams("heddle_finalize");
     const std::unique_ptr<heddle_runtime> gone(&checked);
     gone->leave_in_order();
   });
@@ -81,7 +82,9 @@ heddle_status_t heddle_finalize(heddle_runtime_t runtime) {
 
 heddle_status_t heddle_abort(heddle_runtime_t runtime, const char* reason) {
   return guarded([&] {
-    const std::unique_ptr<heddle_runtime> gone(&required(runtime, "heddle_abort", "runtime"));
+    auto& checked = required(runtime, "heddle_abort", "runtime");
+    checked.require_no_work_of_streams("heddle_abort");
+    const std::unique_ptr<heddle_runtime> gone(&checked);
     heddle::call_group::of_this_thread().cancel(*gone);
     gone->leave_in_disorder(reason ? reason : "heddle_abort without a reason");
   });

@@ -76,6 +76,7 @@ heddle_status_t heddle_team_destroy(heddle_team_t team) {
   return guarded([&] {
     auto& gone = required(team, "heddle_team_destroy", "team");
     heddle::call_group::of_this_thread().require_nothing_of(gone.runtime(), "heddle_team_destroy");
+    gone.runtime().require_not_destroyed(gone);
     gone.retire();
     gone.runtime().remove_team(&gone);
   });

@@ -161,6 +161,7 @@ ordered_json variables() {
 heddle_status_t heddle_info_json(heddle_runtime_t runtime, char** json) {
   return heddle::guarded([&] {
     auto& out = heddle::required(json, "heddle_info_json", "json");
+    if (runtime) (void)heddle::required(runtime, "heddle_info_json", "runtime");
     ordered_json all = {{"version", version()},           {"machine", machine()},
                         {"devices", devices()},           {"fabrics", fabrics()},
                         {"rdma_ports", rdma_ports()},     {"job", nullptr},

@@ -179,6 +179,14 @@ heddle_team* heddle_runtime::add_team(std::unique_ptr<heddle_team> team) {
   return added;
 }
 
+void heddle_runtime::require_not_destroyed(const heddle_team& team) const {
+  std::lock_guard lock(mutex_);
+  if (std::none_of(teams_.begin(), teams_.end(),
+                   [&](const auto& owned) { return owned.get() == &team; }))
+    throw_error(HEDDLE_ERROR_INVALID_USAGE, "heddle_team_destroy: team {} was destroyed before",
+                team.name());
+}
+
 void heddle_runtime::remove_team(heddle_team* team) {
   {
     std::lock_guard lock(mutex_);
@@ -226,10 +234,25 @@ void heddle_runtime::destroy_stream(heddle_stream* stream) {
   streams_.erase(found);
 }
 
+void heddle_runtime::require_no_work_of_streams(const char* function) const {
+  std::lock_guard lock(mutex_);
+  if (std::any_of(streams_.begin(), streams_.end(),
+                  [](const auto& stream) { return stream->queue->runs_caller(); }))
+    throw_error(HEDDLE_ERROR_INVALID_USAGE,
+                "{}: called by work on a stream of this runtime, which it would wait for; "
+                "heddle_team_abort ends a team's waits from there",
+                function);
+}
+
 void heddle_runtime::drain(const std::vector<heddle::exec::stream*>& queues) {
   std::vector<std::shared_ptr<heddle::exec::event>> ends;
   const auto wait_for = [&](heddle::exec::stream& queue) {
     if (std::find(queues.begin(), queues.end(), &queue) == queues.end()) return;
+    if (queue.runs_caller())
+      throw_error(
+          HEDDLE_ERROR_INVALID_USAGE,
+          "heddle_team_destroy: called by work on a stream that the team was used on, which "
+          "it would wait for");
     if (queue.capture() != 0)
       throw_error(HEDDLE_ERROR_INVALID_USAGE,
                   "heddle_team_destroy: a stream that the team was used on is being captured into "

@@ -103,6 +103,8 @@ struct heddle_runtime : heddle::live_handle {
   void barrier();
 
   heddle_team* add_team(std::unique_ptr<heddle_team> team);
+  /// Throws if this PE has destroyed it: a team stays until all its members have.
+  void require_not_destroyed(const heddle_team& team) const;
   /// Destroys a team that has been retired. Its place is free again when all members have left it.
   void remove_team(heddle_team* team);
   /// A bit for each team place that no team of this PE has, nor a member of one that it had.
@@ -118,9 +120,17 @@ struct heddle_runtime : heddle::live_handle {
   void destroy_stream(heddle_stream* stream);
   /// The queue of a handle; NULL is the default stream.
   [[nodiscard]] heddle::exec::stream& queue(heddle_stream_t stream) const {
-    return stream ? *heddle::required(stream, "a call on a stream", "stream").queue
-                  : device().default_stream();
+    if (!stream) return device().default_stream();
+    const auto& known = heddle::required(stream, "a call on a stream", "stream");
+    if (&known.runtime != this)
+      heddle::throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                          "a call on a stream: it is a stream of PE {}'s runtime, and the call is "
+                          "one of PE {}'s",
+                          known.runtime.my_pe(), my_pe());
+    return *known.queue;
   }
+  /// Throws if work on a stream of this runtime calls, which `function` would wait for.
+  void require_no_work_of_streams(const char* function) const;
   /// Waits for the work that is now on those of `queues` that are still there.
   void drain(const std::vector<heddle::exec::stream*>& queues);
   /// Throws the error of an aborted team that no synchronize has told yet.

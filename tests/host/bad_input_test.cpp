@@ -49,6 +49,12 @@ TEST_CASE("NULL handles and results are errors") {
       invalid, {"heddle_all_reduce", "team is NULL"});
   check_error(of(heddle_stream_destroy(nullptr)), invalid, {"stream is NULL"});
   check_error(of(heddle_event_synchronize(nullptr)), invalid, {"event is NULL"});
+  heddle_runtime_t gone = nullptr;
+  REQUIRE(heddle_init(&gone) == HEDDLE_SUCCESS);
+  REQUIRE(heddle_finalize(gone) == HEDDLE_SUCCESS);
+  char* text = nullptr;
+  check_error(of(heddle_info_json(gone, &text)), HEDDLE_ERROR_INVALID_USAGE,
+              {"heddle_info_json", "no handle (any more)"});
   check_error(of(heddle_thread_job_create(nullptr, 2)), invalid, {"job is NULL"});
   CHECK(heddle_get_version(nullptr, nullptr, nullptr) == invalid);
 }
@@ -346,6 +352,10 @@ TEST_CASE("what a kernel throws is the kernel's, and it cannot wait for its own 
                     {"work on this stream"});
         check_error(of(heddle_stream_destroy(own)), HEDDLE_ERROR_INVALID_USAGE,
                     {"work on this stream"});
+        check_error(of(heddle_finalize(runtime)), HEDDLE_ERROR_INVALID_USAGE,
+                    {"heddle_finalize", "work on a stream of this runtime"});
+        check_error(of(heddle_abort(runtime, "no ink")), HEDDLE_ERROR_INVALID_USAGE,
+                    {"heddle_abort", "work on a stream of this runtime", "heddle_team_abort"});
       },
       self.handle(), queue.handle());
   queue.synchronize();
@@ -378,6 +388,43 @@ TEST_CASE("a wait past its deadline names the PE, the operation, the word and th
     timed_out |= of_pe.status == HEDDLE_ERROR_TIMEOUT;
   }
   CHECK(timed_out);
+}
+
+TEST_CASE("streams of one runtime are none of another's") {
+  const runtime one;
+  heddle_thread_job_t job = nullptr;
+  heddle_runtime_t other = nullptr;
+  heddle_stream_t queue = nullptr;
+  REQUIRE(heddle_thread_job_create(&job, 1) == HEDDLE_SUCCESS);
+  REQUIRE(heddle_init_thread(&other, job, 0) == HEDDLE_SUCCESS);
+  REQUIRE(heddle_stream_create(other, &queue) == HEDDLE_SUCCESS);
+  auto* word = one.calloc<int>(1);
+  check_error(
+      of(heddle_all_reduce(one.world().handle(), word, word, 1, HEDDLE_INT32, HEDDLE_SUM, queue)),
+      invalid, {"a stream of PE 0's runtime"});
+  check_error(of(heddle_stream_synchronize(one.handle(), queue)), invalid,
+              {"a stream of PE 0's runtime"});
+  CHECK(heddle_stream_synchronize(other, queue) == HEDDLE_SUCCESS);
+  CHECK(heddle_finalize(other) == HEDDLE_SUCCESS);
+  CHECK(heddle_thread_job_destroy(job) == HEDDLE_SUCCESS);
+}
+
+TEST_CASE("an aborted team is destroyed once, though it stays until all have left it") {
+  run_pes(2, [](runtime& self) {
+    const auto world = self.world();
+    heddle_team_t both = nullptr;
+    REQUIRE(heddle_team_split_strided(world.handle(), 0, 1, 2, &both) == HEDDLE_SUCCESS);
+    world.barrier();
+    if (self.my_pe() == 0) {
+      CHECK(heddle_team_abort(both, "no ink") == HEDDLE_SUCCESS);
+      CHECK(heddle_team_destroy(both) == HEDDLE_SUCCESS);
+      check_error(of(heddle_team_destroy(both)), HEDDLE_ERROR_INVALID_USAGE,
+                  {"heddle_team_destroy", "was destroyed"});
+    }
+    world.barrier();
+    if (self.my_pe() == 1) CHECK(heddle_team_destroy(both) == HEDDLE_SUCCESS);
+    world.barrier();
+  });
 }
 
 TEST_CASE("a team aborted by a PE ends the others' waits with its reason; other teams go on") {
