@@ -443,5 +443,41 @@ TEST_CASE("a peer that leaves is missed by those who wait for it, and by nobody 
   CHECK(f.failures[1].first == 2);
 }
 
+TEST_CASE("a peer that leaves while the network reads its memory is missed by quiet") {
+  fixture f;
+  std::vector<std::byte> local(3000);
+  const auto get_from = [&](int pe) {
+    auto get = f.command_to(pe, command_kind::get);
+    get.what.flags = 0;
+    get.what.local = reinterpret_cast<std::uint64_t>(local.data());
+    get.what.bytes = local.size();
+    CHECK_FALSE(f.engine.carry_out(get));
+    f.progress();
+    auto answer = frame_maker(job, pe, 1);
+    answer.add(piece_at(0, 0, 4096), std::vector<std::byte>(8));
+    answer.header().acknowledged = f.network.sent.back().header().sequence;
+    f.network.arrives(answer.bytes());
+    f.progress();
+    CHECK(f.engine.carry_out(get));
+  };
+  get_from(1);
+  get_from(2);
+  REQUIRE(f.network.reads.size() == 2);
+  f.network.completes(f.network.reads[1]);
+  // The other one's answer came before it left.
+  f.network.happens([](transport::listener& to) { to.on_left(2); });
+  f.progress();
+  CHECK(f.failures.empty());
+  auto quiet = f.command_to(-1, command_kind::quiet);
+  CHECK_FALSE(f.engine.carry_out(quiet));
+  f.network.happens([](transport::listener& to) { to.on_left(1); });
+  f.progress();
+  REQUIRE(f.failures.size() == 1);
+  CHECK(f.failures[0].first == 1);
+  f.engine.drop_peer(1);
+  CHECK(f.engine.carry_out(quiet));
+  CHECK(f.producer.replies.size() == 1);
+}
+
 }  // namespace
 }  // namespace heddle::testing

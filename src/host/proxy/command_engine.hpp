@@ -226,6 +226,8 @@ class command_engine final : transport::listener {
   bool fence(const active_command& command);
   /// Whether the peer has said so of all that quiet waits for.
   [[nodiscard]] bool is_carried_out(const lane_state& state) const;
+  /// And reads and writes of the network are done.
+  [[nodiscard]] bool is_complete(const lane_state& state) const;
   [[nodiscard]] bool is_quiet(int pe, int lane_index, lane_state& lane);
   bool quiet(active_command& command);
 

@@ -24,7 +24,7 @@ bool command_engine::is_awaited(int pe) {
   operations_.for_each(
       [&](std::uint64_t, const operation& what) { awaited |= what.wants_reply && what.pe == pe; });
   const peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
-  for (const lane_state& lane : peer.lanes) awaited |= lane.is_dirty && !is_carried_out(lane);
+  for (const lane_state& lane : peer.lanes) awaited |= lane.is_dirty && !is_complete(lane);
   return awaited;
 }
 
@@ -62,8 +62,8 @@ void command_engine::drop_peer(int pe) {
   peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
   if (peer.is_lost) return;
   peer.is_lost = true;
+  network_.drop(pe);  // which writes to no memory any more that is given back here
   release(pe);
-  network_.drop(pe);
   std::vector<std::uint64_t> gone;
   operations_.for_each([&](std::uint64_t which, const operation& what) {
     if (what.pe == pe) gone.push_back(which);

@@ -37,10 +37,12 @@ bool command_engine::fence_allows(int pe, int lane_index) {
 bool command_engine::fence(const active_command& command) {
   // Messages follow writes, but not atomics.
   if (uses_atomics_)
-    for (const int pe : dirty_[static_cast<std::size_t>(command.lane)])
-      if (!peers_[static_cast<std::size_t>(pe)]->is_lost &&
-          lane(pe, command.lane).reads_outstanding > 0)
-        return false;
+    for (const int pe : dirty_[static_cast<std::size_t>(command.lane)]) {
+      const peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
+      if (peer.is_lost || lane(pe, command.lane).reads_outstanding == 0) continue;
+      if (peer.has_left) miss(pe);
+      return false;
+    }
   for (const int pe : dirty_[static_cast<std::size_t>(command.lane)]) {
     if (peers_[static_cast<std::size_t>(pe)]->is_lost) continue;
     lane_state& state = lane(pe, command.lane);
@@ -56,13 +58,19 @@ bool command_engine::is_carried_out(const lane_state& state) const {
          (tracks_writes_ || state.heeded_writes <= state.writes_acknowledged);
 }
 
-bool command_engine::is_quiet(int pe, int lane_index, lane_state& state) {
-  if (peers_[static_cast<std::size_t>(pe)]->is_lost) return true;
-  const bool carried_out = is_carried_out(state);
-  if (!carried_out && peers_[static_cast<std::size_t>(pe)]->has_left) miss(pe);
-  if (!carried_out) ask_for_acknowledgement(pe, lane_index);
-  return carried_out && state.reads_outstanding == 0 &&
+bool command_engine::is_complete(const lane_state& state) const {
+  return is_carried_out(state) && state.reads_outstanding == 0 &&
          (!tracks_writes_ || state.heeded_writes <= state.writes.done());
+}
+
+bool command_engine::is_quiet(int pe, int lane_index, lane_state& state) {
+  const peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
+  if (peer.is_lost || is_complete(state)) return true;
+  if (peer.has_left)
+    miss(pe);
+  else if (!is_carried_out(state))
+    ask_for_acknowledgement(pe, lane_index);
+  return false;
 }
 
 bool command_engine::quiet(active_command& command) {

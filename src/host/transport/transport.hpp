@@ -154,7 +154,8 @@ class transport {
   /// Moves everything on and tells `listener`. True if anything happened.
   virtual bool progress(listener& listener) = 0;
 
-  /// Nothing that was posted to `pe` is wanted any more, and nothing of it is to be told.
+  /// Nothing that was posted to `pe` is wanted any more, and nothing of it is to be told. What of
+  /// it is under way ends here, where the network can end it.
   virtual void drop(int /*pe*/) {}
   /// This PE posts nothing any more, and what it has lent for writes and reads is about to go.
   /// Peers learn that it has ended in order, where the network can tell them.

@@ -117,6 +117,10 @@ void connection::lose() {
   state_ = phase::lost;
   // From here on the card touches no buffer of it.
   queue_.reset();
+  forget();
+}
+
+void connection::forget() {
   chained_ = 0;
   while (retired_ != added_) retire();
 }
@@ -153,6 +157,10 @@ void connection::set_memory(ibv_send_wr& work, const void* start, std::size_t si
 
 int connection::flush() {
   if (chained_ == 0) return 0;
+  if (state_ == phase::lost) {
+    forget();
+    return 0;
+  }
   for (std::size_t i = 0; i + 1 < chained_; ++i) chain_[i].work.next = &chain_[i + 1].work;
   chain_[chained_ - 1].work.next = nullptr;
   chained_ = 0;

@@ -90,7 +90,8 @@ class connection {
   [[nodiscard]] bool awaits_card() const { return signaled_ > 0; }
   [[nodiscard]] bool has_chain() const { return chained_ != 0; }
   [[nodiscard]] bool chain_is_full() const { return chained_ == chain_.size(); }
-  /// Gives what was added to the card. What went wrong, an errno; 0 if nothing did.
+  /// Gives what was added to the card; drops it if the connection is lost, which add() may have
+  /// met. What went wrong, an errno; 0 if nothing did.
   int flush();
 
   /// The next operation that ended, up to the one whose completion has this wr_id. Null: no more.
@@ -111,6 +112,8 @@ class connection {
     ibv_sge memory;
   };
   int reads_at_once() const;
+  /// Frees what operations hold that no card carries out.
+  void forget();
 
   rail& rail_;
   const rail_address& remote_;

@@ -109,6 +109,12 @@ void rc_transport::lose(int pe, const std::string& reason) {
   end_lanes(pe);
 }
 
+void rc_transport::drop(int pe) {
+  if (is_gone(pe)) return;
+  peer_of(pe).lost = true;
+  end_lanes(pe);
+}
+
 void rc_transport::lose_all(const std::string& reason) {
   if (lost_all_) return;
   lost_all_ = true;

@@ -160,12 +160,16 @@ void rc_transport::take_event(rail& from, const ibv_async_event& event, clock::t
     case event_effect::device_lost:
       lose_all(device_failure(name, text));
       break;
-    case event_effect::connection_lost:
-      for (const auto& one : connections_)
-        if (one && one->queue() == event.element.qp->qp_num && &one->local() == &from)
-          lose(one->pe(),
-               fmt::format("{} ended the connection to {}: {}", name, describe(one->pe()), text));
+    case event_effect::connection_lost: {
+      const auto ended = std::find_if(connections_.begin(), connections_.end(), [&](auto& one) {
+        return one && &one->local() == &from && one->queue() == event.element.qp->qp_num;
+      });
+      // The queue pair of the event is gone with its peer.
+      if (ended != connections_.end())
+        lose((*ended)->pe(), fmt::format("{} ended the connection to {}: {}", name,
+                                         describe((*ended)->pe()), text));
       break;
+    }
     case event_effect::none:
       break;
   }

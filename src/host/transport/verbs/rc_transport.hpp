@@ -66,6 +66,7 @@ class rc_transport final : public transport {
   void post_message(int lane, int pe, std::span<std::byte> message, std::size_t size) override;
 
   bool progress(listener& listener) override;
+  void drop(int pe) override;
   void leave() override;
   [[nodiscard]] int wait_descriptor() const override { return waits_.descriptor(); }
   [[nodiscard]] bool may_wait() override;
