@@ -45,9 +45,12 @@ struct tagged_stream {
 
   /// Writes no more than a pipe that can be written to takes without blocking.
   void write_some() {
+    // Another stream may have taken the last room since this was told of some.
+    pollfd room{to, POLLOUT, 0};
+    if (::poll(&room, 1, 0) <= 0) return;
     const ssize_t written =
         ::write(to, pending.data(), std::min<std::size_t>(pending.size(), PIPE_BUF));
-    if (written < 0 && errno == EINTR) return;
+    if (written < 0 && (errno == EINTR || errno == EAGAIN)) return;
     if (written <= 0) return pending.clear();  // nobody reads any more
     pending.erase(0, static_cast<std::size_t>(written));
   }
@@ -87,8 +90,14 @@ class job {
                       (void)!::write(aborted_.get(), &one, sizeof one);
                     });
     const auto cores = choose_cores(chosen_.bind, chosen_.size);
-    for (int pe = 0; pe < chosen_.size; ++pe)
-      start(pe, cores.empty() ? std::nullopt : std::optional(cores[static_cast<std::size_t>(pe)]));
+    try {
+      for (int pe = 0; pe < chosen_.size; ++pe)
+        start(pe,
+              cores.empty() ? std::nullopt : std::optional(cores[static_cast<std::size_t>(pe)]));
+    } catch (...) {
+      signal_all(SIGKILL);  // those that were started, and what they have started
+      throw;
+    }
     if (chosen_.timeout > 0) timeout_at_ = clock::now() + seconds(chosen_.timeout);
     while (running_ > 0 || !streams_.empty()) wait_once();
     return status_.value_or(0);
