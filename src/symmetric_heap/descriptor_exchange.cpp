@@ -37,6 +37,7 @@ namespace {
 constexpr int news_pause = 20;
 /// How long after a PE has closed its socket the bootstrap is expected to tell who is lost.
 constexpr auto wait_for_news = std::chrono::seconds(1);
+constexpr auto moment_for_strangers = std::chrono::seconds(1);
 
 struct hello {
   bootstrap::secret secret;
@@ -187,7 +188,11 @@ class round_of_exchange {
     }
     // A connected peer has sent its hello before anything else; a stranger gets a moment.
     pollfd entry{connection.get(), POLLIN, 0};
-    ::poll(&entry, 1, std::min(until_.poll_milliseconds(), 1000));
+    const auto patience = deadline::after(moment_for_strangers);
+    while (::poll(&entry, 1, std::min(until_.poll_milliseconds(), patience.poll_milliseconds())) <
+               0 &&
+           errno == EINTR)
+      continue;
     auto got = receive_hello(connection.get());
     const int caller = got.said.rank;
     const bool known = got.whole && got.said.secret == mine_.secret && caller >= 0 &&
