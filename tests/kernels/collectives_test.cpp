@@ -489,6 +489,33 @@ TEST_CASE("small floats are rounded once, whichever way they go, where that is a
   ::unsetenv("HEDDLE_ACCUMULATE_F32");
 }
 
+TEST_CASE("an infinity that another PE takes away gives all PEs the same, in every protocol") {
+  // A result is the largest number at most, but what is passed on is what it was.
+  for (const auto* proto : {"ll", "ll128", "simple"}) {
+    CAPTURE(proto);
+    ::setenv("HEDDLE_PROTO", proto, 1);
+    for (const auto* algo : {"one_shot", "ring"}) {
+      ::setenv("HEDDLE_ALGO", algo, 1);
+      run_pes(3, [](runtime& self) {
+        const auto world = self.world();
+        constexpr std::uint8_t infinity = 0x7c, lowest = 0xfb;
+        const std::uint8_t bits[] = {infinity, lowest, 0};
+        const std::vector<std::uint8_t> mine(33, bits[self.my_pe()]);
+        device_array<f8_e5m2> values(self, mine.size());
+        device_array<std::uint8_t> all(self, 3 * mine.size());
+        const auto stream = self.default_stream();
+        stream.copy(reinterpret_cast<std::uint8_t*>(values.data()), mine.data(), mine.size());
+        world.all_reduce(values.data(), values.data(), mine.size(), op::sum);
+        world.all_gather(reinterpret_cast<std::uint8_t*>(values.data()), all.data(), mine.size());
+        const auto found = read(stream, all.data(), 3 * mine.size());
+        check(found == std::vector<std::uint8_t>(found.size(), found[0]), "other bits on some PE");
+      });
+    }
+  }
+  ::unsetenv("HEDDLE_PROTO");
+  ::unsetenv("HEDDLE_ALGO");
+}
+
 TEST_CASE("sums are scaled by factors of the host and of the device, in every type and algorithm") {
   for (const auto* algo : {"", "ring", "tree", "two_shot"}) {
     ::setenv("HEDDLE_ALGO", algo, 1);

@@ -120,6 +120,9 @@ HEDDLE_FN bool move_lines(G group, const team_ref& team, const Ends& ends, const
   const size_t apart = threads.apart();
   const int count = ends.count();
   const int own = ends.own();
+  // What is only passed on stays as it is: to narrow what was widened does not keep all infinities.
+  const bool is_raw = !standard::is_same_v<typename acc::type, T> && count == 1 && own == 0 &&
+                      !reduction.template finishes<typename acc::type>();
   // The threads that agree go on together, also those that have no line any more.
   for (size_t pass = 0; threads.first_line() + pass < lines; pass += at_once * apart) {
     const size_t first = threads.line() + pass;
@@ -173,6 +176,7 @@ HEDDLE_FN bool move_lines(G group, const team_ref& team, const Ends& ends, const
         for (int e = 0; e < unit::count; ++e)
           value.element[e] = acc::narrow(reduction.finish(sum[l][w][e]));
         memcpy(&result[l][w], &value, sizeof value);
+        if (is_raw) result[l][w] = mine[l][w];
       }
       if (output) write_elements(threads, output + line(l) * per_line, size(l), result[l]);
     }
