@@ -34,6 +34,8 @@ struct proxy_ref {
   /// A host thread that has waited long sleeps, for `ns` at most, until the network brings
   /// something.
   void (*nap)(void* proxy, uint64_t ns);
+  /// Whoever drives has done so when this returns, and heeds from now on that a reply was given up.
+  void (*settle)(void* proxy);
 
   /// The place of symmetric memory, given by this PE's address.
   HEDDLE_FN symmetric_place place_of(const void* symmetric) const {

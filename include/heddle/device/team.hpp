@@ -34,7 +34,7 @@ class slow_wait;
 class team_ref {
  public:
   /// Changes when the layout of this class, of a block, of proxy_ref or of the team's memory does.
-  static constexpr uint32_t layout = 14;
+  static constexpr uint32_t layout = 15;
 
   HEDDLE_FN int my_pe() const { return my_pe_; }
   HEDDLE_FN int n_pes() const { return n_pes_; }
@@ -276,6 +276,8 @@ class team_ref {
   HEDDLE_FN void nap(uint64_t ns) const;
   /// Has a command carried out: by this host thread, or the one that drives at this moment.
   HEDDLE_FN void serve() const;
+  /// After a reply was given up: no host thread writes to the command's memory any more.
+  HEDDLE_FN void settle() const;
   /// Lets the proxy know of a command, if it sleeps.
   HEDDLE_FN void notice() const;
   HEDDLE_FN void serve_row() const;

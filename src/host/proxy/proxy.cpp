@@ -103,6 +103,7 @@ void proxy::add_queues(const options& options, bool for_host, proxy_ref& ref) {
   ref.proxy = this;
   ref.drivers = &drivers_;
   ref.nap = [](void* self, std::uint64_t ns) { static_cast<proxy*>(self)->nap(nanoseconds(ns)); };
+  ref.settle = [](void* self) { static_cast<proxy*>(self)->settle(); };
   std::copy(std::begin(options.regions), std::end(options.regions), ref.regions);
   for (int i = 0; i < options.contexts; ++i) {
     queue_memory& made = queues_.emplace_back();
@@ -370,6 +371,9 @@ void proxy::nap(nanoseconds most) {
     std::this_thread::sleep_for(std::min<nanoseconds>(most, shortest_nap));
   nappers_.fetch_sub(1);
 }
+
+/// Whoever gave up has said so before: a turn that began since then sees it.
+void proxy::settle() { const turn mine(*this); }
 
 /// False where there was nothing to do, and no event to wait for; or somebody drives.
 bool proxy::wait_for_events(nanoseconds most) {

@@ -96,6 +96,7 @@ class proxy {
   void run();
   void sleep();
   void nap(std::chrono::nanoseconds most);
+  void settle();
   bool wait_for_events(std::chrono::nanoseconds most);
   /// In a turn: whether an event will tell of all that comes from now on; none if there
   /// is something to do already.

@@ -27,6 +27,12 @@ HEDDLE_FN inline void team_ref::serve() const {
 #endif
 }
 
+HEDDLE_FN inline void team_ref::settle() const {
+#if !HEDDLE_ON_CUDA
+  proxy_->settle(proxy_->proxy);
+#endif
+}
+
 HEDDLE_FN inline void team_ref::notice() const {
 #if !HEDDLE_ON_CUDA
   proxy_->notice(proxy_->proxy);
@@ -89,6 +95,7 @@ HEDDLE_APART HEDDLE_FN inline bool team_ref::await_reply(uint64_t posted, operat
   const bool here = wait_by_thread(look, reply, cmp::eq, posted + 1, op, pe) == wait_status::ok;
   if (here && value) *value = reply->value;
   store(&reply->taken, posted + 1, release);
+  if (!here) settle();
   return here;
 }
 
@@ -260,6 +267,7 @@ HEDDLE_APART HEDDLE_FN inline void team_ref::await_borrowed(uint64_t sent, int p
       taken < sent + 1 && load(&reply.stamp, acquire) < sent + 1 &&
       !atomic_ref<uint64_t>(reply.taken).compare_exchange_weak(taken, sent + 1, release, acquire))
     continue;
+  settle();
 }
 
 HEDDLE_APART HEDDLE_FN inline void team_ref::remote_fence() const {
