@@ -111,11 +111,15 @@ class runtime {
     return event(created);
   }
 
-  /// Leaves the job now; the object is empty afterwards.
-  void finalize() { detail::check(heddle_finalize(owned_.release())); }
+  /// Leaves the job now; the object is empty afterwards, unless that is refused.
+  void finalize() {
+    detail::check(heddle_finalize(handle()));
+    (void)owned_.release();
+  }
   /// Leaves the job at once, in disorder; the other PEs end with an error that gives `reason`.
   void abort(const std::string& reason) {
-    detail::check(heddle_abort(owned_.release(), reason.c_str()));
+    detail::check(heddle_abort(handle(), reason.c_str()));
+    (void)owned_.release();
   }
   [[nodiscard]] heddle_runtime_t handle() const { return owned_.get(); }
 

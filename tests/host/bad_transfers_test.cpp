@@ -92,6 +92,8 @@ TEST_CASE("groups that are not as they should be") {
                 {"heddle_stream_synchronize", "1 sends and receives", "heddle_group_end"});
     check_error(of(heddle_team_destroy(team)), usage, {"heddle_team_destroy", "is open"});
     check_error(of(heddle_finalize(self.handle())), usage, {"heddle_finalize", "is open"});
+    CHECK_THROWS_WITH_AS(self.finalize(), doctest::Contains("is open"), heddle::error);
+    CHECK(self.handle() != nullptr);
     CHECK(heddle_group_cancel() == HEDDLE_SUCCESS);
     CHECK(heddle_stream_synchronize(self.handle(), nullptr) == HEDDLE_SUCCESS);
     check_error(of(heddle_group_end()), usage, {"no group is open"});
