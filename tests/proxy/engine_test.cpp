@@ -397,6 +397,43 @@ TEST_CASE("quiet after writes to a device's memory waits until the peer has flus
   CHECK(f.producer.replies.size() == 2);
 }
 
+TEST_CASE("a frame that may overtake a write to a device's memory does not tell of its flush") {
+  const counted_memory device;
+  fixture f({.name = {}, .order = transport::message_order::after_completions, .reaches_gpu = true},
+            &device);
+  const auto acknowledged = [&] {
+    auto answer = frame_maker(job, 1, 0);
+    answer.header().has_records = 0;
+    answer.header().acknowledged = f.network.sent.back().header().sequence;
+    f.network.arrives(answer.bytes());
+    f.progress();
+  };
+  auto put = f.command_to(1, command_kind::put);
+  put.what.local = reinterpret_cast<std::uint64_t>(f.heap.data() + f.guard);
+  put.what.bytes = 4000;
+  CHECK_FALSE(f.engine.carry_out(put));
+  f.progress();
+  f.network.arrives(
+      frame_maker(job, 1, 1).add(piece_at(0, 0, 4096), std::vector<std::byte>(8)).bytes());
+  f.progress();
+  auto before = f.command_to(1, command_kind::signal);
+  before.what.flags = 0;
+  CHECK(f.engine.carry_out(before));
+  CHECK(f.engine.carry_out(put));
+  f.progress();
+  CHECK(f.sent(1, record_kind::signal) == 1);
+  acknowledged();
+  REQUIRE(f.network.writes.size() == 1);
+  f.network.completes(f.network.writes[0]);
+  f.progress();
+  auto quiet = f.command_to(-1, command_kind::quiet);
+  CHECK_FALSE(f.engine.carry_out(quiet));
+  f.progress();
+  CHECK(f.network.sent.back().header().wants_acknowledgement == 1);
+  acknowledged();
+  CHECK(f.engine.carry_out(quiet));
+}
+
 TEST_CASE("memory of a device that its card is not let at after all is reached by records") {
   const counted_memory device;
   fixture f({.name = {}, .reaches_gpu = true}, &device, true);

@@ -70,8 +70,12 @@ void command_engine::send_open_frame(int pe, int lane_index) {
                                .has_records = 1,
                                .wants_acknowledgement = state.open_wants_acknowledgement};
   std::memcpy(state.open.data(), &header, sizeof header);
-  state.writes_before[state.frames_sent % lane_state::window] = state.writes_sent;
-  state.writes_flushed = state.writes_sent;
+  // Where nothing orders writes and messages the frame may be there before those under way.
+  const std::uint64_t under_way = about_.order == transport::message_order::after_completions
+                                      ? state.writes.posted() - state.writes.done()
+                                      : 0;
+  state.writes_flushed = state.writes_sent - under_way;
+  state.writes_before[state.frames_sent % lane_state::window] = state.writes_flushed;
   state.frames_told = state.frames_handled;
   if (state.open_wants_acknowledgement) state.acknowledgement_asked = state.frames_sent;
   network_.post_message(lane_index, pe, state.open, state.used);
