@@ -71,9 +71,12 @@ heddle_status_t heddle_event_record(heddle_event_t event, heddle_stream_t stream
 heddle_status_t heddle_stream_wait_event(heddle_stream_t stream, heddle_event_t event) {
   return guarded([&] {
     auto& checked = required(event, "heddle_stream_wait_event", "event");
-    required(checked.runtime, "heddle_stream_wait_event", "the runtime of event")
-        .queue(stream)
-        .wait(checked.point);
+    // A stream may wait for the work of another PE of this process.
+    auto& queue =
+        stream ? *required(stream, "heddle_stream_wait_event", "stream").queue
+               : required(checked.runtime, "heddle_stream_wait_event", "the runtime of event")
+                     .queue(nullptr);
+    queue.wait(checked.point);
   });
 }
 

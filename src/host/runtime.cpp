@@ -319,6 +319,15 @@ void heddle_runtime::network_failed(int pe, const std::string& reason) {
 }
 
 void heddle_runtime::end_streams() {
+  // Work may call, and finds all of them as they are.
+  for (const auto& stream : streams_) {
+    try {
+      stream->queue->synchronize();
+    } catch (const std::exception& failure) {
+      heddle::log::info(heddle::log::subsystem::init, "work on a stream that ends: {}",
+                        failure.what());
+    }
+  }
   streams_.clear();
   try {
     device().default_stream().synchronize();
