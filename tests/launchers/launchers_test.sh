@@ -109,10 +109,13 @@ kill "$(cat "$scratch/daemon")"
 rm "$scratch/away" "$scratch/daemon"
 check "output that nobody reads" 124 "has run for" timeout 5 bash -c '"$0" -n 1 --tag-output --timeout 0.3 --grace 0.2 yes | (sleep 2; head -1 >/dev/null); exit ${PIPESTATUS[0]}' "$bin/heddle-run"
 check "output of several that nobody reads" 0 "^124$" timeout 10 bash -c 'ended=$(mktemp)
-  { "$0" -n 3 --tag-output --timeout 0.3 --grace 0.2 yes; echo $? >"$ended"; } | (sleep 2; cat "$ended" >&2; rm "$ended")' "$bin/heddle-run"
+  { "$0" -n 3 --tag-output --timeout 0.3 --grace 0.2 yes; echo $? >"$ended"; } |
+    { for i in {1..80}; do [ ! -s "$ended" ] || break; sleep 0.1; done; cat "$ended" >&2; rm "$ended"; }' "$bin/heddle-run"
 check "PEs that there are no descriptors for" 0 "ended with 1, leaving 0" bash -c 'ulimit -n 40
-  "$0" -n 30 --tag-output --bind-to none sh -c "sleep 61.7 & wait"; ended=$?
-  sleep 0.3; echo "ended with $ended, leaving $(grep -lzx "61[.]7" /proc/[0-9]*/cmdline 2>/dev/null | wc -l)"' "$bin/heddle-run"
+  "$0" -n 30 --tag-output --bind-to none sh -c "sleep 61.$$ & wait"; ended=$?
+  left() { grep -lzx "61[.]$$" /proc/[0-9]*/cmdline 2>/dev/null | wc -l; }
+  for i in {1..30}; do [ "$(left)" != 0 ] || break; sleep 0.1; done
+  echo "ended with $ended, leaving $(left)"' "$bin/heddle-run"
 check "a PMIx server that does not end" 5 "^out$" timeout 30 env LD_PRELOAD="$bin/../lib/libstuck_finalize.so" \
   "$bin/heddle-run" -n 2 --bind-to none sh -c 'echo out; exit 5'
 check "timeout" 124 "has run for" "$bin/heddle-run" -n 2 --timeout 0.3 sleep 60
