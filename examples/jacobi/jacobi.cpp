@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <heddle/heddle.hpp>
+#include <limits>
 #include <numbers>
 #include <vector>
 
@@ -28,6 +29,12 @@ struct options {
 
 /// The inner rows of PE `pe`.
 int rows_of(int pe, int n_pes, int inner) { return inner * (pe + 1) / n_pes - inner * pe / n_pes; }
+
+/// What is not a number is as far away as can be.
+double distance(double a, double b) {
+  const double apart = std::abs(a - b);
+  return std::isnan(apart) ? std::numeric_limits<double>::infinity() : apart;
+}
 
 int run(const options& chosen) {
   const heddle::runtime runtime;
@@ -82,7 +89,7 @@ int run(const options& chosen) {
   double error = 0;
   for (int r = 1; r <= mine.rows; ++r)
     for (int c = 1; c < chosen.n; ++c)
-      error = std::max(error, std::abs(value_at(r, c) - decay * start(first_row + r, c)));
+      error = std::max(error, distance(value_at(r, c), decay * start(first_row + r, c)));
   const heddle::device_array<double> most_of_all(runtime, 1);
   double most = 0;
   stream.copy(most_of_all.data(), &error, 1);

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <functional>
 #include <heddle/heddle.hpp>
+#include <limits>
 #include <numeric>
 #include <random>
 
@@ -118,7 +119,10 @@ void print_epoch(int epoch, epoch_result result) {
 
 float largest_difference(const std::vector<float>& one, const std::vector<float>& other) {
   float most = 0;
-  for (std::size_t i = 0; i < one.size(); ++i) most = std::max(most, std::abs(one[i] - other[i]));
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    const float apart = std::abs(one[i] - other[i]);
+    most = std::max(most, std::isnan(apart) ? std::numeric_limits<float>::infinity() : apart);
+  }
   return most;
 }
 
