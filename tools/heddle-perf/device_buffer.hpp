@@ -35,7 +35,11 @@ class device_buffer {
     }
   }
   ~device_buffer() {
-    if (symmetric_) heddle_free(runtime_, symmetric_);
+    if (!symmetric_) return;
+    if (unwinds_)
+      heddle::detail::abort_by_exception(runtime_);
+    else
+      heddle_free(runtime_, symmetric_);
   }
   device_buffer(const device_buffer&) = delete;
   device_buffer& operator=(const device_buffer&) = delete;
@@ -47,6 +51,7 @@ class device_buffer {
 
  private:
   heddle_runtime_t runtime_;
+  heddle::detail::unwinding unwinds_{};
   std::byte* symmetric_ = nullptr;
   std::optional<heddle::device_array<std::byte>> own_;
   std::optional<host_pages> pages_;

@@ -71,10 +71,11 @@ class exact_inputs {
     switch (op) {
       case redop::sum:
       case redop::mulsum:
-        return mixed % summands(n_pes);
+        return is_tiny && pe >= most_tiny ? 0 : mixed % summands(n_pes);
       case redop::prod:
         return pe < 4 && mixed % 3 == 0 ? 2 : 1;
       case redop::avg: {
+        if (is_tiny && n_pes > most_tiny) return tiny_part_of_average(pe, n_pes, k);
         if (pe > 0) return mixed % summands(n_pes);
         int rest = 0;
         for (int other = 1; other < n_pes; ++other) rest += integer(op, other, n_pes, k);
@@ -88,9 +89,16 @@ class exact_inputs {
     return is_tiny ? mixed % 15 - 7 : mixed - 14;
   }
   /// A sum of one below this of each PE is exact.
-  static int summands(int n_pes) {
-    if (is_tiny) return n_pes > 8 ? 1 : 2;
-    return n_pes > 8 ? 2 : 16;
+  static int summands(int n_pes) { return is_tiny || n_pes > 8 ? 2 : 16; }
+  /// So many PEs' ones add up exactly, in any order. In larger teams the others have zeros.
+  static constexpr int most_tiny = 8;
+  /// Of more PEs: an eighth of n_pes from each of eight, where such sums are exact; else two values
+  /// that cancel out.
+  static int tiny_part_of_average(int pe, int n_pes, std::size_t k) {
+    const int on = k % 3 == 0 ? 0 : 1;
+    const bool is_exact = n_pes <= 256 && (n_pes & (n_pes - 1)) == 0;
+    if (is_exact) return pe < most_tiny ? on * n_pes / most_tiny : 0;
+    return pe == 0 ? on : pe == 1 ? -on : 0;
   }
   static int combine(redop op, int a, int b) {
     switch (op) {

@@ -13,6 +13,7 @@
 #include "device_buffer.hpp"
 #include "forced_way.hpp"
 #include "session.hpp"
+#include "whole_file.hpp"
 
 namespace perf {
 
@@ -222,7 +223,7 @@ void tune(const session& with) {
                  now == then ? ", as it was" : "; it was " + then);
   }
   if (!speaks) return;
-  std::ofstream(with.chosen.profile, std::ios::trunc) << profile.dump(2) << '\n';
+  write_whole(with.chosen.profile, profile.dump(2) + '\n');
   fmt::print("# {} of {} choices changed; HEDDLE_TUNING={} makes later runs use them\n", changed,
              groups.size(), with.chosen.profile);
 }
