@@ -30,10 +30,14 @@ void call_group::end() {
   if (std::exchange(is_cancelled_, false))
     throw_error(HEDDLE_ERROR_INVALID_USAGE,
                 "heddle_group_end: a group within this one was cancelled; nothing was sent");
-  const auto batches = std::exchange(batches_, {});
+  auto batches = std::exchange(batches_, {});
   for (const auto& each : batches)
     required(each.team, "heddle_group_end", "a team that the group sends or receives in,");
   require_one_stream(batches);
+  // Kernels of several teams on one stream run one after the other: in the same order on all PEs.
+  std::stable_sort(batches.begin(), batches.end(), [](const batch& a, const batch& b) {
+    return a.team->place() < b.team->place();
+  });
   std::vector<std::exception_ptr> failures(batches.size());
   const auto run = [&](std::size_t i) {
     try {

@@ -391,6 +391,35 @@ TEST_CASE("one thread may group what several PEs send and receive, on streams th
   });
 }
 
+TEST_CASE("PEs may name the teams of a group in any order, on one stream") {
+  run_pes(2, [](runtime& self) {
+    const auto world = self.world();
+    const auto both = world.split_strided(0, 1, 2);
+    const auto stream = self.create_stream();
+    const int me = self.my_pe();
+    const std::size_t n = 300'000;  // what waits for the other PE's memory
+    symmetric_array<int> memory(self, 4 * n);
+    for (std::size_t i = 0; i < 2; ++i)
+      write(stream, memory.data() + i * n, values_of(me, 1 - me, static_cast<int>(i), n));
+    stream.synchronize();
+    world.barrier();
+    grouped([&] {
+      for (const int i : {me, 1 - me}) {
+        const team& by = i == 0 ? world : both;
+        int* mine = memory.data() + static_cast<std::size_t>(i) * n;
+        by.send(mine, n, 1 - me, stream);
+        by.recv(mine + 2 * n, n, 1 - me, stream);
+      }
+    });
+    stream.synchronize();
+    for (std::size_t i = 0; i < 2; ++i)
+      check(read(stream, memory.data() + (2 + i) * n, n) ==
+                values_of(1 - me, me, static_cast<int>(i), n),
+            "team " + std::to_string(i));
+    world.barrier();
+  });
+}
+
 TEST_CASE("a thread that throws in a group sends nothing of it") {
   run_pes(pe_counts({2}).front(), [](runtime& self) {
     const auto world = self.world();
