@@ -20,6 +20,11 @@ namespace heddle::exec {
 
 namespace {
 
+/// What a copy of a kernel and its arguments is made of: as aligned as those may be (launch.hpp).
+struct alignas(128) argument_unit {
+  std::byte bytes[128];
+};
+
 class host_event final : public event {
  public:
   using clock = std::chrono::steady_clock;
@@ -123,8 +128,7 @@ class queued_stream final : public stream {
               std::size_t bytes) override {
     require_host_form(kernel);
     runner_.require_resident(shape);
-    std::vector<std::max_align_t> copy((bytes + sizeof(std::max_align_t) - 1) /
-                                       sizeof(std::max_align_t));
+    std::vector<argument_unit> copy((bytes + sizeof(argument_unit) - 1) / sizeof(argument_unit));
     if (bytes > 0) std::memcpy(copy.data(), arguments, bytes);
     enqueue([this, shape, entry = kernel.on_host, copy = std::move(copy)] {
       runner_.run(shape, entry, copy.data());

@@ -88,6 +88,25 @@ TEST_CASE("work on streams is ordered, and events order streams") {
   });
 }
 
+TEST_CASE("what kernels are given is as aligned on a stream as where it came from") {
+  struct alignas(128) line {
+    int words[32];
+  };
+  const runtime self;
+  const auto queue = self.create_stream();
+  int sums[8] = {};
+  for (int& sum : sums)
+    launch(
+        queue, 1, 1,
+        [](auto&, const line& given, int* to) {
+          *to = given.words[0] + given.words[31];
+          if (reinterpret_cast<std::uintptr_t>(&given) % alignof(line) != 0) *to = -1;
+        },
+        line{{1}}, &sum);
+  queue.synchronize();
+  for (const int sum : sums) CHECK(sum == 1);
+}
+
 TEST_CASE("device memory is filled, used by kernels and read back in stream order") {
   const runtime self;
   const auto queue = self.create_stream();

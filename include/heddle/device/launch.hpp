@@ -70,6 +70,7 @@ void launch(const stream& stream, int grid, int block, Kernel kernel, Args... ar
   const detail::kernel_call<Kernel, Args...> call{kernel, {arguments...}};
   static_assert(standard::is_trivially_copyable_v<decltype(call)>,
                 "a kernel and its arguments are copied to the device as bytes");
+  static_assert(alignof(decltype(call)) <= 128, "copies are aligned to 128 bytes");
   const heddle_kernel_t forms = detail::forms_of<detail::kernel_call<Kernel, Args...>>();
   detail::check(heddle_launch(stream.runtime_handle(), stream.handle(), grid, block, &forms, &call,
                               sizeof call));
@@ -83,6 +84,7 @@ void launch_collective(const team& team, on_stream where, int grid, int block, K
   const detail::kernel_call<Kernel, Args...> call{kernel, {arguments...}};
   static_assert(standard::is_trivially_copyable_v<decltype(call)>,
                 "a kernel and its arguments are copied to the device as bytes");
+  static_assert(alignof(decltype(call)) <= 128, "copies are aligned to 128 bytes");
   const heddle_kernel_t forms = detail::forms_of<detail::kernel_call<Kernel, Args...>>();
   detail::check(heddle_launch_collective(team.handle(), where.handle, grid, block, &forms, &call,
                                          sizeof call));
