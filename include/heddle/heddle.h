@@ -158,14 +158,12 @@ HEDDLE_API heddle_status_t heddle_thread_job_destroy(heddle_thread_job_t job);
 
 /// Leaves the job: a barrier when all PEs are alive, then every resource is released, teams and
 /// symmetric memory included. After a failure it still releases everything and returns success.
-/// HEDDLE_ERROR_INVALID_USAGE, and nothing is released, while a group is open, and from work on a
-/// stream of the runtime.
+/// HEDDLE_ERROR_INVALID_USAGE, and nothing happens, in an open group or by work on its streams.
 HEDDLE_API heddle_status_t heddle_finalize(heddle_runtime_t runtime);
 
-/// Leaves the job at once, in disorder: nothing is waited for, everything is released, and on the
-/// other PEs every pending and later call ends with HEDDLE_ERROR_PEER_LOST, this PE's number and
-/// `reason`. What a PE does that can not go on (the C++ runtime does it when an exception destroys
-/// it). HEDDLE_ERROR_INVALID_USAGE from work on a stream of the runtime: see heddle_team_abort.
+/// Leaves the job at once, waits for nothing, releases everything; on the other PEs all pending and
+/// later calls end with HEDDLE_ERROR_PEER_LOST, this PE's number and `reason`. The C++ runtime does
+/// it when an exception destroys it. HEDDLE_ERROR_INVALID_USAGE by work on its streams.
 HEDDLE_API heddle_status_t heddle_abort(heddle_runtime_t runtime, const char* reason);
 
 HEDDLE_API heddle_status_t heddle_my_pe(heddle_runtime_t runtime, int* pe);
@@ -242,9 +240,8 @@ HEDDLE_API heddle_status_t heddle_team_n_pes(heddle_team_t team, int* n_pes);
 /// The index in `to` of `pe` of `from`; -1 if it is not a member.
 HEDDLE_API heddle_status_t heddle_team_translate(heddle_team_t from, int pe, heddle_team_t to,
                                                  int* translated);
-/// Collective over the team. Waits first for what was put on streams for the team; kernels that
-/// were launched with its team_ref must have ended. World and node teams cannot be destroyed, nor
-/// any by work on a stream that it was used on: HEDDLE_ERROR_INVALID_USAGE.
+/// Collective over the team. Waits for what was put on streams for it (HEDDLE_ERROR_INVALID_USAGE
+/// by that work); kernels with its team_ref must have ended. World and node teams stay.
 HEDDLE_API heddle_status_t heddle_team_destroy(heddle_team_t team);
 /// The value that kernels take (`heddle::team_ref` of <heddle/device/team.hpp>), written to `ref`.
 /// `bytes` and `layout_version` are what the caller was compiled with; a difference is an error.
