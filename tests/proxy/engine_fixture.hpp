@@ -55,6 +55,14 @@ struct fixture {
     }
     return n;
   }
+  /// PE 1 says that what was sent last is carried out.
+  void acknowledged() {
+    auto answer = frame_maker(job, 1, 0);
+    answer.header().has_records = 0;
+    answer.header().acknowledged = network.sent.back().header().sequence;
+    network.arrives(answer.bytes());
+    progress();
+  }
   void progress(int times = 4) {
     for (int i = 0; i < times; ++i) engine.progress();
   }

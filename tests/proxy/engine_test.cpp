@@ -388,11 +388,7 @@ TEST_CASE("quiet after writes to a device's memory waits until the peer has flus
   f.progress();
   CHECK_FALSE(f.engine.carry_out(quiet));
   REQUIRE(f.network.sent.back().header().wants_acknowledgement == 1);
-  auto answer = frame_maker(job, 1, 0);
-  answer.header().has_records = 0;
-  answer.header().acknowledged = f.network.sent.back().header().sequence;
-  f.network.arrives(answer.bytes());
-  f.progress();
+  f.acknowledged();
   CHECK(f.engine.carry_out(quiet));
   CHECK(f.producer.replies.size() == 2);
 }
@@ -401,13 +397,6 @@ TEST_CASE("a frame that may overtake a write to a device's memory does not tell 
   const counted_memory device;
   fixture f({.name = {}, .order = transport::message_order::after_completions, .reaches_gpu = true},
             &device);
-  const auto acknowledged = [&] {
-    auto answer = frame_maker(job, 1, 0);
-    answer.header().has_records = 0;
-    answer.header().acknowledged = f.network.sent.back().header().sequence;
-    f.network.arrives(answer.bytes());
-    f.progress();
-  };
   auto put = f.command_to(1, command_kind::put);
   put.what.local = reinterpret_cast<std::uint64_t>(f.heap.data() + f.guard);
   put.what.bytes = 4000;
@@ -422,7 +411,7 @@ TEST_CASE("a frame that may overtake a write to a device's memory does not tell 
   CHECK(f.engine.carry_out(put));
   f.progress();
   CHECK(f.sent(1, record_kind::signal) == 1);
-  acknowledged();
+  f.acknowledged();
   REQUIRE(f.network.writes.size() == 1);
   f.network.completes(f.network.writes[0]);
   f.progress();
@@ -430,7 +419,7 @@ TEST_CASE("a frame that may overtake a write to a device's memory does not tell 
   CHECK_FALSE(f.engine.carry_out(quiet));
   f.progress();
   CHECK(f.network.sent.back().header().wants_acknowledgement == 1);
-  acknowledged();
+  f.acknowledged();
   CHECK(f.engine.carry_out(quiet));
 }
 

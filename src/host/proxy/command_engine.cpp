@@ -165,6 +165,16 @@ void command_engine::refuse_place(const active_command& command, symmetric_place
                                           options_.my_pe, bytes, where));
 }
 
+bool command_engine::check_elements(const active_command& command) {
+  const auto& what = command.what;
+  const std::uint64_t n = what.bytes / what.unit;
+  if (command.done > 0 ||
+      check_place(command, what.remote, (n - 1) * what.value * what.unit + what.unit))
+    return true;
+  reply(command);
+  return false;
+}
+
 bool command_engine::send_abort(const active_command& command) {
   const auto& what = command.what;
   record_header header{};

@@ -169,6 +169,8 @@ class command_engine final : transport::listener {
     return false;
   }
   void refuse_place(const active_command& command, symmetric_place place, std::size_t bytes);
+  /// The same of an iput's or iget's elements there, before the first; else it is replied to.
+  [[nodiscard]] bool check_elements(const active_command& command);
   bool send_abort(const active_command& command);
   /// Peers are told to send records for that region of this PE.
   void give_up_region(int region, const std::string& why);

@@ -57,12 +57,7 @@ bool command_engine::get(active_command& command) {
 
 bool command_engine::iget(active_command& command) {
   const auto& what = command.what;
-  const std::uint64_t n = what.bytes / what.unit;
-  if (command.done == 0 &&
-      !check_place(command, what.remote, (n - 1) * what.value * what.unit + what.unit)) {
-    reply(command);
-    return true;
-  }
+  if (!check_elements(command)) return true;
   begin_operation(command);
   return get_elements(command, {what.unit, what.value * what.unit, what.compare * what.unit});
 }

@@ -129,11 +129,7 @@ bool command_engine::send_signal(const active_command& command) {
 bool command_engine::iput(active_command& command) {
   const auto& what = command.what;
   const std::uint64_t n = what.bytes / what.unit;
-  if (command.done == 0 &&
-      !check_place(command, what.remote, (n - 1) * what.value * what.unit + what.unit)) {
-    reply(command);
-    return true;
-  }
+  if (!check_elements(command)) return true;
   const std::uint64_t most = most_data_ / what.unit;
   while (command.done < n) {
     const std::uint64_t now = std::min(n - command.done, most);
