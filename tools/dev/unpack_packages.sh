@@ -29,17 +29,19 @@ for archive in "$state"/cache/archives/*.deb; do
 done
 rm -rf "$state"
 
-# Debian's paths begin at /: point them into the folder. What is not text is relative already.
+# Debian's paths begin at /: point them into the folder. What is not text is relative already, and there may be nothing
+# to do.
 find "$folder" -name '*.pc' -exec sed -i "s|=/usr|=$folder/usr|" {} +
-find "$folder/usr/bin" -type f -name '*.mpich' -exec grep -lI '^prefix=/usr' {} + |
+{ grep -rslI --include='*.mpich' '^prefix=/usr' "$folder/usr/bin" || true; } |
   xargs -r sed -i "s|^\([a-z_]*\)=/usr|\1=$folder/usr|"
-find "$folder" -type f -name '*.so' -size -4k -exec grep -lI '^GROUP\|^INPUT\|^OUTPUT_FORMAT' {} + | while read -r script; do
-  for path in $(grep -o '/usr/lib/[^ )]*' "$script"); do
-    for root in "$folder" "$folder/libc"; do
-      [ -e "$path" ] || [ ! -e "$root$path" ] || sed -i "s|$path|$root$path|" "$script"
+{ find "$folder" -type f -name '*.so' -size -4k -exec grep -lI '^GROUP\|^INPUT\|^OUTPUT_FORMAT' {} + || true; } |
+  while read -r script; do
+    for path in $(grep -o '/usr/lib/[^ )]*' "$script"); do
+      for root in "$folder" "$folder/libc"; do
+        [ -e "$path" ] || [ ! -e "$root$path" ] || sed -i "s|$path|$root$path|" "$script"
+      done
     done
   done
-done
 find "$folder" -type l -lname '/*' | while read -r link; do
   target=$(readlink "$link")
   [ -e "$target" ] || [ ! -e "$folder$target" ] || ln -sfn "$folder$target" "$link"
