@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 The heddle developers
 # SPDX-License-Identifier: Apache-2.0
-"""Measures heddle on the first GPU, the GPU's bare limits, NVSHMEM and NCCL in one go.
+"""Measures heddle on the first GPU (of CUDA_VISIBLE_DEVICES), the GPU's bare limits, NVSHMEM and NCCL in one go.
 
 Writes docs/measurements/<gpu>-<date>.md and .json, prints the tables and says of each speed rule
 whether it holds. NVSHMEM's and NCCL's rules are skipped where they do not run, with the reason. The
 exit status is 0 when all others hold, 1 when one does not (or could not be measured), 2 when nothing
-could be built or there is no GPU.
+could be built or there is no GPU. With --block nothing is written and no rule is decided: 1 is for a run of
+heddle's or of a bare program that failed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import shlex
 import sys
 import time
 
-from runner import gpu_contenders, gpu_machine, gpu_report, gpu_rules, machine, measure, session
+from runner import gpu_contenders, gpu_machine, gpu_report, gpu_rules, machine, measure, rules, session
 from runner.mps import Mps
 
 
@@ -26,9 +27,11 @@ def measure_all(arguments: argparse.Namespace, parser: argparse.ArgumentParser, 
     run = functools.partial(measure.run_block, timeout_s=120)
     blocks = gpu_contenders.blocks(arguments.build_dir / "bin", arguments.quick, mps)
     if arguments.block:
+        results = {}
         for block in session.chosen(blocks, arguments.block, parser):
-            print(gpu_report.section(block, run(block)), end="\n\n")
-        return 0
+            results[block.name] = run(block)
+            print(gpu_report.section(block, results[block.name]), end="\n\n")
+        return 0 if rules.runs_rule(results, gpu_rules.PEERS).passed else 1
     started = time.monotonic()
     now = datetime.datetime.now()
     facts = {"date": f"{now:%Y-%m-%d %H:%M}", "command": shlex.join(["bench/gpu.py", *sys.argv[1:]]),
@@ -47,11 +50,13 @@ def main() -> int:
                              "latency, bandwidth, atomics, launch, barrier_2, barrier_4, barrier_8, "
                              "all_reduce_2, all_reduce_4")
     arguments = parser.parse_args()
+    session.end_when_asked()
     if not gpu_machine.ask("name"):
         print("no GPU here (nvidia-smi shows none): nothing was measured", file=sys.stderr)
         return 2
     if not arguments.no_build and not session.build(arguments.build_dir, "gpu_benchmarks"):
         return 2
+    gpu_machine.name_by_uuid()
     with Mps() as mps:
         return measure_all(arguments, parser, mps)
 

@@ -23,6 +23,7 @@ def main() -> int:
                              "put, all_reduce, fresh, collectives_2, collectives_4, all_reduce_4, crowded_8, init, team, plans, network_2, "
                              "network_4, network_collectives_2, network_collectives_4, network_put, rdma")
     arguments = parser.parse_args()
+    session.end_when_asked()
     if not arguments.no_build and not session.build(arguments.build_dir, "benchmarks"):
         return 2
     started = time.monotonic()

@@ -9,10 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <fstream>
 #include <new>
 #include <stdexcept>
+#include <string>
 #include <system_error>
 #include <vector>
 
@@ -39,15 +42,28 @@ void bind_to(int cpu) {
   if (sched_setaffinity(0, sizeof set, &set) != 0) fail("sched_setaffinity");
 }
 
+/// The processors of this one's core, as the system lists them: the same text for all of them.
+std::string core_of(int cpu) {
+  std::string list;
+  std::getline(std::ifstream("/sys/devices/system/cpu/cpu" + std::to_string(cpu) +
+                             "/topology/thread_siblings_list"),
+               list);
+  return list;
+}
+
+/// Of two cores if there are two, as launchers choose that bind to cores.
 std::vector<int> two_processors() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) != 0) fail("sched_getaffinity");
   std::vector<int> found;
-  for (int cpu = 0; cpu < CPU_SETSIZE && found.size() < 2; ++cpu)
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
     if (CPU_ISSET(cpu, &set)) found.push_back(cpu);
   if (found.size() < 2)
     throw std::runtime_error("two processes need two processors, and this one may use one only");
-  return found;
+  const auto other =
+      std::find_if(found.begin() + 1, found.end(),
+                   [first = core_of(found[0])](int cpu) { return core_of(cpu) != first; });
+  return {found[0], other == found.end() ? found[1] : *other};
 }
 
 }  // namespace

@@ -61,8 +61,8 @@ class pair {
   int me_ = 0;
 };
 
-/// Runs body(pair) in two processes, each bound to one processor (the first two that this process
-/// may use), over fresh shared memory with arrays of `capacity` elements. Throws if either failed.
+/// Runs body(pair) in two processes, each bound to one processor (of two cores, if this process may
+/// use two), over fresh shared memory with arrays of `capacity` elements. Throws if either failed.
 void run_pair(std::size_t capacity, const std::function<void(pair&)>& body);
 
 }  // namespace bench::bare

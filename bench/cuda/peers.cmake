@@ -3,14 +3,16 @@
 
 # NVSHMEM and NCCL, beside which the GPU's benchmarks put heddle: from their Python wheels, NCCL also from
 # CUDA's own directory. Each is built if it is there; the runner says which are missing.
-if(Python3_FOUND)
+set(HEDDLE_BENCH_WHEELS "" CACHE STRING
+  "Where the wheels of NVSHMEM and NCCL are unpacked, if not where Python finds them: directories that hold nvshmem and nccl")
+set(bench_wheels ${HEDDLE_BENCH_WHEELS})
+# Looked for each time: wheels are also installed after the first configuration.
+if(NOT bench_wheels AND Python3_FOUND)
   execute_process(
     COMMAND ${Python3_EXECUTABLE} -c
             "from importlib.util import find_spec as f; s = f('nvidia'); print(';'.join(s.submodule_search_locations if s else []))"
     OUTPUT_VARIABLE bench_wheels OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
-set(HEDDLE_BENCH_WHEELS "${bench_wheels}" CACHE STRING
-  "Where the wheels of NVSHMEM and NCCL are unpacked: directories that hold nvshmem and nccl")
 
 # bench_find_peer(NAME HEADER LIBRARIES ROOTS): the first root that has all of them gives BENCH_<NAME>_ROOT.
 function(bench_find_peer name header libraries roots)
@@ -30,7 +32,7 @@ function(bench_find_peer name header libraries roots)
   message(STATUS "no ${name}: its benchmarks are not built")
 endfunction()
 
-set(nvshmem_roots ${HEDDLE_BENCH_WHEELS})
+set(nvshmem_roots ${bench_wheels})
 list(TRANSFORM nvshmem_roots APPEND /nvshmem)
 bench_find_peer(NVSHMEM nvshmem.h "lib/libnvshmem_host.so.3;lib/libnvshmem_device.a" "${nvshmem_roots}")
 if(BENCH_NVSHMEM_ROOT)
@@ -44,7 +46,7 @@ if(BENCH_NVSHMEM_ROOT)
   endforeach()
 endif()
 
-set(nccl_roots ${HEDDLE_BENCH_WHEELS})
+set(nccl_roots ${bench_wheels})
 list(TRANSFORM nccl_roots APPEND /nccl)
 bench_find_peer(NCCL nccl.h lib/libnccl.so.2 "${nccl_roots};${HEDDLE_CUDA_HOME}")
 if(BENCH_NCCL_ROOT)

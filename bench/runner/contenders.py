@@ -31,7 +31,7 @@ class Contender:
     command: tuple[str, ...]
     environment: dict[str, str] = field(default_factory=dict, hash=False)
     missing: str = ""
-    bound: bool = True  # each process must be bound to a processor of its own
+    bound: bool = True  # each process must be bound to a core of its own
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Block:
     contenders: tuple[Contender, ...]
     rounds: int
     wall: bool = False  # what counts is the time of the whole command
-    one_failure: bool = False  # a contender that fails is not tried again
+    one_failure: bool = False  # a contender that fails is not tried again: its other rounds are lost, too
     probe: Probe | None = None
 
 

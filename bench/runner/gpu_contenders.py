@@ -13,8 +13,9 @@ from pathlib import Path
 from .contenders import Block, Contender, MI
 from .mps import Mps
 
-# Kernels of several PEs run side by side on one GPU: none may wait for another's to be loaded, nor behind it.
-CUDA = {"CUDA_MODULE_LOADING": "EAGER", "CUDA_DEVICE_MAX_CONNECTIONS": "32"}
+# Kernels of several PEs run side by side on one GPU: none may wait for another's to be loaded, nor behind it. GPUs are
+# counted as by nvidia-smi (gpu_machine.py).
+CUDA = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_MODULE_LOADING": "EAGER", "CUDA_DEVICE_MAX_CONNECTIONS": "32"}
 HEDDLE = {"HEDDLE_DEVICE": "cuda:0", "HEDDLE_HEAP_SIZE": "4GiB", "HEDDLE_MAX_TEAMS": "4",
           "HEDDLE_TIMEOUT": "30", **CUDA}
 # A network card or multicast is not what is compared; the loopback interface is there on every machine.

@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from .contenders import KI, MI
 from .measure import Results, Series
-from .rules import Verdict, compare, decide, missing
+from .rules import Verdict, compare, decide, missing, runs_rule
 
 FLAG = ("flag", "release and acquire, system")
 COPY = "copy by the whole GPU"
 IN_GRAPH = "all_reduce in a graph"
 ON_STREAM = "all_reduce on a stream"
 PES = 4  # of the rules about AllReduce
+PEERS = ("NVSHMEM", "NCCL")
 
 
 LIMIT = ("limit", "")
@@ -114,15 +115,6 @@ def nvshmem_rules(results: Results) -> list[Verdict]:
     return verdicts
 
 
-def runs_rule(results: Results) -> Verdict:
-    """A contender that failed in one round, with a wrong result say, is not made good by another."""
-    failed = [f"{block}, {name}: {series.failures[0]}" for block, contenders in results.items()
-              for name, series in contenders.items()
-              if series.failures and not name.startswith(("NVSHMEM", "NCCL"))]
-    return Verdict("heddle's benchmarks and the bare limits run, with right results", "all do",
-                   not failed, "; ".join(failed) or "all did")
-
-
 def judge(results: Results) -> list[Verdict]:
-    return [runs_rule(results), signal_rule(results), *put_rules(results), one_shot_rule(results),
+    return [runs_rule(results, PEERS), signal_rule(results), *put_rules(results), one_shot_rule(results),
             two_shot_rule(results), *nvshmem_rules(results)]

@@ -36,14 +36,12 @@ def imitated() -> Iterator[Hosts]:
     counts them, to see whether processes must share one, is told the truth."""
     script = str(NETWORKS / "hosts.sh")
     with tempfile.TemporaryDirectory(prefix="heddle-hosts-") as name:
-        done = subprocess.run([script, "up", name, str(N_HOSTS), "own-processors"], capture_output=True, text=True,
-                              check=False)
-        if done.returncode != 0:
-            yield Hosts(Path(name), (done.stderr.strip() or "hosts.sh failed").splitlines()[-1])
-            return
         try:
-            yield Hosts(Path(name))
-        finally:
+            done = subprocess.run([script, "up", name, str(N_HOSTS), "own-processors"], capture_output=True, text=True,
+                                  check=False)
+            why_none = (done.stderr.strip() or "hosts.sh failed").splitlines()[-1] if done.returncode != 0 else ""
+            yield Hosts(Path(name), why_none)
+        finally:  # also of hosts that are half made
             subprocess.run([script, "down", name], check=False)
 
 

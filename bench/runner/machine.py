@@ -40,6 +40,12 @@ def _caches() -> str:
     return ", ".join(parts)
 
 
+def core_of(cpu: int, cpus: str = "/sys/devices/system/cpu") -> set[int]:
+    """The processors (hardware threads) of the core that this one belongs to, itself among them."""
+    ranges = re.findall(r"(\d+)(?:-(\d+))?", _read(f"{cpus}/cpu{cpu}/topology/thread_siblings_list"))
+    return {cpu}.union(*(range(int(first), int(last or first) + 1) for first, last in ranges))
+
+
 def describe() -> dict[str, str]:
     memory = re.search(r"MemTotal:\s+(\d+)", _read("/proc/meminfo"))
     vectors = [name for name in ("avx2", "avx512f") if name in _cpuinfo("flags").split()]

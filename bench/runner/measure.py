@@ -4,15 +4,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import re
 import signal
 import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from . import machine
 from .contenders import Block, Contender, Probe
 
 # (what, variant, bytes), as the programs print them
@@ -72,10 +76,13 @@ def run_once(contender: Contender, timeout_s: float) -> tuple[list[dict], float]
         except subprocess.TimeoutExpired:
             stop(process)
             raise RunFailed(f"did not end within {timeout_s:.0f} s") from None
+        except BaseException:  # who asks the runner to end means the contender too
+            stop(process)
+            raise
     wall_us = (time.monotonic() - start) * 1e6
     if process.returncode != 0:
-        last = (stderr.strip() or stdout.strip() or "no output").splitlines()[-1]
-        raise RunFailed(f"exit status {process.returncode}: {last[:300]}")
+        why = last_words(stderr.strip() or stdout.strip(), os.path.basename(contender.command[0]))
+        raise RunFailed(f"exit status {process.returncode}: {why[:300]}")
     try:
         objects = [json.loads(line) for line in stdout.splitlines() if line.startswith("{")]
     except json.JSONDecodeError as error:
@@ -85,21 +92,33 @@ def run_once(contender: Contender, timeout_s: float) -> tuple[list[dict], float]
     return objects, wall_us
 
 
+def last_words(output: str, launcher: str) -> str:
+    """Why a command failed: what its programs said ("name: reason"), if they did. Launchers speak after them."""
+    lines = list(dict.fromkeys(line for line in output.splitlines() if line.strip(" -=")))
+    named = [line for line in lines if re.match(r"[a-z/][\w./+-]*: ", line)]
+    own = [line for line in named if not line.startswith(f"{launcher}:")]
+    return " / ".join(line.strip() for line in (own or named or lines)[-3:]) or "no output"
+
+
 def stop(process: subprocess.Popen) -> None:
     """A launcher that is asked to end takes its processes with it; one that is killed does not."""
     process.terminate()
     try:
         process.communicate(timeout=5)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
+    except BaseException as interrupted:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+        if not isinstance(interrupted, subprocess.TimeoutExpired):
+            raise
 
 
-def check_binding(processors: list[list[int]]) -> None:
-    """A process that wanders, or shares its processor, makes a number of another experiment."""
-    if len(processors) != 2 or any(len(one) != 1 for one in processors) or \
-            processors[0] == processors[1]:
-        raise RunFailed(f"the processes were not bound to a processor each, but to {processors}")
+def check_binding(processors: list[list[int]], core_of: Callable[[int], set[int]] = machine.core_of) -> None:
+    """A process that wanders from core to core, or shares a processor, makes a number of another experiment.
+    Launchers bind to cores, which may have several processors."""
+    if len(processors) != 2 or not all(one and core_of(one[0]).issuperset(one) for one in processors) or \
+            not set(processors[0]).isdisjoint(processors[1]):
+        raise RunFailed(f"the processes were not bound to processors of one core each, but to {processors}")
 
 
 def probe_us(probe: Probe) -> float:
@@ -131,13 +150,12 @@ def run_block(block: Block, timeout_s: float = 180) -> dict[str, Series]:
             if contender.missing:
                 mine.failures = [contender.missing]
                 continue
-            if block.one_failure and mine.failures:
-                continue
             objects, wall_us, probed = [], None, None
             try:
-                before = probe_us(block.probe) if block.probe else None
-                objects, wall_us = run_once(contender, timeout_s)
-                probed = (before, probe_us(block.probe)) if block.probe else None
+                if not (block.one_failure and mine.failures):
+                    before = probe_us(block.probe) if block.probe else None
+                    objects, wall_us = run_once(contender, timeout_s)
+                    probed = (before, probe_us(block.probe)) if block.probe else None
             except (RunFailed, OSError) as failure:
                 mine.failures.append(f"round {number + 1}: {failure}")
                 objects, wall_us = [], None

@@ -35,10 +35,14 @@ class Mps:
             self.missing = f"{CONTROL} is not installed"
             return self
         self._directory = tempfile.mkdtemp(prefix="mps-")
-        for folder in self.environment.values():
-            Path(folder).mkdir()
-        # "list of servers" is answered by a daemon that lives; it starts a server for the first client.
-        self.missing = self._run("-d") or self._run(words="get_server_list\n")
+        try:
+            for folder in self.environment.values():
+                Path(folder).mkdir()
+            # "list of servers" is answered by a daemon that lives; it starts a server for the first client.
+            self.missing = self._run("-d") or self._run(words="get_server_list\n")
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -49,13 +53,14 @@ class Mps:
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def _run(self, *arguments: str, words: str = "") -> str:
-        """Why it failed, or nothing. What it says goes to a file: the daemon keeps its output open."""
+        """Why it failed, or nothing. What it says goes to a file: the daemon keeps its output open. It counts GPUs as
+        its clients do (gpu_contenders.CUDA)."""
         log = Path(self._directory) / "said"
         try:
             with log.open("w", encoding="utf-8") as said:
                 done = subprocess.run([self._command, *arguments], input=words, text=True,
                                       stdout=said, stderr=subprocess.STDOUT, timeout=20, check=False,
-                                      env={**os.environ, **self.environment})
+                                      env={**os.environ, "CUDA_DEVICE_ORDER": "PCI_BUS_ID", **self.environment})
         except (OSError, subprocess.TimeoutExpired) as failure:
             return f"{CONTROL} {' '.join(arguments) or words.strip()}: {failure}"
         if done.returncode == 0:

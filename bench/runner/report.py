@@ -247,7 +247,7 @@ def markdown(facts: dict[str, str], blocks: list[Block], results: Results,
              verdicts: list[Verdict]) -> str:
     return "\n\n".join([
         "# Measurements",
-        "Two processes, each bound to a processor of its own, unless a section says otherwise. "
+        "Two processes, each bound to a core of its own, unless a section says otherwise. "
         "The contenders of a section run one after the other, round after round; a number is the "
         "median over the rounds, each round's the median over batches of the slower process. "
         "A ratio in a table, and a verdict, is the median of the ratios within each round; in the "

@@ -11,6 +11,7 @@ processors were moved between the two runs, or in one) is left out, unless it ha
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .contenders import COLLECTIVES, COMPARED, KI, MI, PEERS
@@ -25,6 +26,8 @@ class Ratio:
     of_medians: float
     of_rounds: float
     against: str
+    rounds: int = 1  # of the block
+    lost: int = 0  # of these, in which one of the two gave nothing
 
 
 @dataclass(frozen=True)
@@ -61,15 +64,24 @@ def compare(ours: Series, our_key: tuple[str, str], theirs: Series, their_key: t
     pairs = [(a, b) for a, b, comparable in measured if comparable]
     if 2 * len(pairs) < len(measured):
         pairs = [(a, b) for a, b, _ in measured]
+    rounds = max(len(ours.rounds), len(theirs.rounds))
     return Ratio(size,
                  statistics.median(a for a, _ in pairs) / statistics.median(b for _, b in pairs),
-                 statistics.median(a / b for a, b in pairs), their_key[1])
+                 statistics.median(a / b for a, b in pairs), their_key[1], rounds, rounds - len(measured))
 
 
 def human(size: int) -> str:
     if size >= MI:
         return f"{size // MI} MiB"
     return f"{size // KI} KiB" if size >= KI else f"{size} B"
+
+
+def lost_rounds(lost: int, rounds: int) -> str:
+    return f"; {lost} of {rounds} rounds lost" if lost else ""
+
+
+def most_lost(ratios: Iterable[Ratio]) -> str:
+    return lost_rounds(*max((r.lost, r.rounds) for r in ratios))
 
 
 def decide(rule: str, limit: str, wanted: list[int], ratios: list[Ratio | None], bound: float,
@@ -88,11 +100,20 @@ def decide(rule: str, limit: str, wanted: list[int], ratios: list[Ratio | None],
     if fails:
         found += f"; {len(fails)} of {len(measured)} fail: " + ", ".join(
             f"{human(r.size)} {shown(r.of_rounds):.2f}" for r in fails)
-    return Verdict(rule, limit, not fails, found, tuple(measured))
+    return Verdict(rule, limit, not fails, found + most_lost(measured), tuple(measured))
 
 
 def missing(*series: Series) -> str:
     return "; ".join(s.failures[0] for s in series if s.failures)
+
+
+def runs_rule(results: Results, peers: Iterable[str]) -> Verdict:
+    """A contender that failed in one round, with a wrong result say, is not made good by another. Peers may fail."""
+    failed = [f"{block}, {name}: {series.failures[0]}" for block, contenders in results.items()
+              for name, series in contenders.items()
+              if series.failures and not name.startswith(tuple(peers))]
+    return Verdict("heddle's benchmarks and the bare limits run, with right results", "all do",
+                   not failed, "; ".join(failed) or "all did")
 
 
 def put_rules(results: Results) -> list[Verdict]:
@@ -119,10 +140,11 @@ def faster_than(peer: str, block: dict[str, Series], what: str, called: str, tit
     ratios = [compare(heddle, (what, "heddle"), theirs, (what, called), s) for s in sizes]
     rule = f"{title}, against {peer}, 8 B to 64 MiB"
     verdicts = [decide(rule, "faster", sizes, ratios, 1.0, True, missing(heddle, theirs))]
-    measured = [r.of_rounds for r in ratios if r is not None]
+    measured = [r for r in ratios if r is not None]
     if measured:
-        mean = statistics.geometric_mean(measured)
-        verdicts.append(Verdict(f"{rule}, geometric mean", "at most 0.5", mean <= 0.5, f"{mean:.2f}"))
+        mean = statistics.geometric_mean(r.of_rounds for r in measured)
+        verdicts.append(Verdict(f"{rule}, geometric mean", "at most 0.5", mean <= 0.5,
+                                f"{mean:.2f}" + most_lost(measured)))
     return verdicts
 
 
@@ -194,12 +216,14 @@ def network_put_rules(results: Results) -> list[Verdict]:
                            "at most 2 x", [8], [woken], 2.0, False, missing(block["heddle, tcp"], bare)))
     for name in ("heddle", "heddle, tcp"):
         idle = block[name].median("network_idle", "heddle", 0)
+        given = block[name].values("network_idle", "heddle", 0)
         rule, limit = (f"a PE with a network that sleeps ({name}): share of a processor",
                        "less than 1 %")
         if idle is None:
             verdicts.append(Verdict(rule, limit, False, f"not measured: {missing(block[name])}"))
         else:
-            verdicts.append(Verdict(rule, limit, idle < 1e4, f"{idle / 1e4:.3f} %"))
+            verdicts.append(Verdict(rule, limit, idle < 1e4,
+                                    f"{idle / 1e4:.3f} %" + lost_rounds(given.count(None), len(given))))
     return verdicts
 
 
@@ -221,7 +245,7 @@ def init_rule(results: Results) -> Verdict:
     if ratio is None:
         return Verdict(rule, "not slower", False, f"not measured: {missing(heddle, peer)}")
     return Verdict(rule, "not slower", ratio.of_rounds <= 1.0,
-                   f"{ratio.of_rounds:.2f} (medians {ratio.of_medians:.2f})", (ratio,))
+                   f"{ratio.of_rounds:.2f} (medians {ratio.of_medians:.2f})" + most_lost([ratio]), (ratio,))
 
 
 def team_rules(results: Results) -> list[Verdict]:
@@ -295,4 +319,5 @@ RULES = {
 
 def judge(results: Results) -> list[Verdict]:
     """Of the blocks that were measured."""
-    return [verdict for name, rules in RULES.items() if name in results for verdict in rules(results)]
+    return [runs_rule(results, PEERS),
+            *(verdict for name, rules in RULES.items() if name in results for verdict in rules(results))]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -30,6 +31,11 @@ def options(description: str, block_names: str) -> argparse.ArgumentParser:
     parser.add_argument("--block", action="append", metavar="NAME",
                         help=f"only this block ({block_names})")
     return parser
+
+
+def end_when_asked() -> None:
+    """On SIGTERM as on Ctrl-C: what runs is stopped, and hosts, daemons and folders that were made for it go."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def build(build_dir: Path, target: str) -> bool:

@@ -2,13 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the GPU's runner decides, what it shows, and how it starts the multi-process service."""
 
+import argparse
 import os
 import tempfile
 import unittest
 from pathlib import Path
 from unittest import mock
 
-from runner import contenders, gpu_contenders, gpu_machine, gpu_report, gpu_rules, measure, session
+import gpu
+from runner import contenders, gpu_contenders, gpu_machine, gpu_report, gpu_rules, measure, rules, session
 from runner.contenders import KI, MI
 from runner.measure import Series
 from runner.mps import Mps
@@ -94,7 +96,7 @@ class Rules(unittest.TestCase):
         key = ("all_reduce", "heddle", 8)
         broken = Series(rounds=[{key: 1.0}, {}], failures=["wrong result: element 3"])
         for name, passed in (("ring ll128", False), ("bare", False), ("NCCL, graph", True)):
-            verdict = gpu_rules.runs_rule({"all_reduce_2": {"heddle": Series(), name: broken}})
+            verdict = rules.runs_rule({"all_reduce_2": {"heddle": Series(), name: broken}}, gpu_rules.PEERS)
             self.assertEqual(verdict.passed, passed, name)
             self.assertEqual("element 3" in verdict.found, not passed)
 
@@ -116,7 +118,8 @@ class Contenders(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.bin = Path(folder.name)
+        self.bin = Path(folder.name) / "bin"
+        self.bin.mkdir()
         for name in ("gpu_heddle_all_reduce", "gpu_nvshmem_all_reduce", "gpu_bare_flag"):
             program(self.bin, name, "")
 
@@ -155,6 +158,16 @@ class Contenders(unittest.TestCase):
         series = measure.run_block(block)["x"]
         self.assertEqual(series.failures, ["round 1: exit status 3: no output"])
         self.assertEqual(series.probes_us, [])
+
+    def test_of_chosen_blocks_fail_with_heddle_and_the_bare_programs_alone(self):
+        def status(block):
+            arguments = argparse.Namespace(block=[block], build_dir=self.bin.parent, quick=True)
+            with mock.patch("builtins.print"):
+                return gpu.measure_all(arguments, argparse.ArgumentParser(), Mps())
+        program(self.bin, "gpu_heddle_barrier", "")
+        self.assertEqual(status("barrier_2"), 0, "NVSHMEM alone is not there")
+        program(self.bin, "gpu_heddle_barrier", "exit 1\n")
+        self.assertEqual(status("barrier_2"), 1)
 
 
 class Report(unittest.TestCase):
@@ -219,6 +232,13 @@ class MultiProcessService(unittest.TestCase):
             self.assertEqual(mps.missing,
                              "nvidia-cuda-mps-control -d: exit status 4: no such device")
 
+    def test_is_stopped_though_the_runner_ends_while_it_starts(self):
+        mps = self.start("")
+        with mock.patch.object(mps, "_run", side_effect=[KeyboardInterrupt, ""]) as run:
+            self.assertRaises(KeyboardInterrupt, mps.__enter__)
+        self.assertEqual(run.call_args, mock.call(words="quit -t 5\n"))
+        self.assertFalse(Path(mps.environment["CUDA_MPS_PIPE_DIRECTORY"]).parent.exists())
+
     def test_does_not_wait_for_what_the_daemon_leaves_open(self):
         with self.start("[ $1 = -d ] && sleep 5 &\n") as mps:
             self.assertEqual(mps.missing, "")
@@ -233,11 +253,39 @@ class Machine(unittest.TestCase):
         with mock.patch.dict(os.environ, {"PATH": "/nowhere"}):
             self.assertEqual(gpu_machine.ask("name"), "")
 
+    def visible(self, devices):
+        """The number and the UUID of the GPU that is described, and CUDA_VISIBLE_DEVICES as programs get it."""
+        with tempfile.TemporaryDirectory() as folder:
+            program(folder, "nvidia-smi", """case "$*" in
+                -L) echo "GPU 0: NVIDIA H200 (UUID: GPU-aa-0)"; echo "GPU 1: NVIDIA H200 (UUID: GPU-bb-1)"
+                    echo "  MIG 1g.18gb     Device  0: (UUID: MIG-cc-2)" ;;
+                --id=0*) echo GPU-aa-0 ;;
+                --id=1*) echo GPU-bb-1 ;;
+                *) exit 6 ;;
+                esac\n""")
+            with mock.patch.dict(os.environ, {"PATH": f"{folder}:{os.environ['PATH']}"}):
+                os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+                if devices is not None:
+                    os.environ["CUDA_VISIBLE_DEVICES"] = devices
+                number, uuid = gpu_machine.first_visible(), gpu_machine.ask("uuid")
+                gpu_machine.name_by_uuid()
+                return number, uuid, os.environ.get("CUDA_VISIBLE_DEVICES")
+
+    def test_is_of_the_gpu_that_programs_see_first(self):
+        self.assertEqual(self.visible(None), ("0", "GPU-aa-0", None))
+        self.assertEqual(self.visible("0,1"), ("0", "GPU-aa-0", "0,1"))
+        self.assertEqual(self.visible("1,0"), ("1", "GPU-bb-1", "GPU-bb-1"))
+        self.assertEqual(self.visible("GPU-bb"), ("1", "GPU-bb-1", "GPU-bb"))
+        self.assertEqual(self.visible("MIG-cc-2"), ("1", "GPU-bb-1", "MIG-cc-2"))
+        for nothing_there in ("", "-1", "GPU-dd"):
+            self.assertEqual(self.visible(nothing_there), ("", "", nothing_there))
+        self.assertEqual(gpu_contenders.CUDA["CUDA_DEVICE_ORDER"], "PCI_BUS_ID")
+
     def test_a_field_that_is_not_known_does_no_harm(self):
         with tempfile.TemporaryDirectory() as folder:
             program(folder, "nvidia-smi",
                     'case "$*" in *query-gpu=name*) echo "NVIDIA H200";; *) exit 2;; esac\n')
-            with mock.patch.dict(os.environ, {"PATH": folder}):
+            with mock.patch.dict(os.environ, {"PATH": folder, "CUDA_VISIBLE_DEVICES": "0"}):
                 facts = gpu_machine.describe()
         self.assertEqual(facts["GPU"], "NVIDIA H200")
         self.assertEqual(facts["MIG"], "unknown")

@@ -2,10 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the runner decides, and what it says when it cannot."""
 
+import contextlib
+import os
+import signal
 import sys
+import tempfile
 import unittest
+from pathlib import Path
+from unittest import mock
 
-from runner import contenders, hosts, machine, measure, rdma, report, rules
+from runner import contenders, hosts, machine, measure, rdma, report, rules, session
 from runner.measure import RunFailed, Series
 
 KI = contenders.KI
@@ -18,11 +24,24 @@ def series(what, variant, size, values, flags=None):
                   probes_us=flags or [STILL] * len(values))
 
 
+@contextlib.contextmanager
+def asked_to_end():
+    """The runner's ways to end, whatever the tests were started with."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    session.end_when_asked()
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def python(code, bound=False):
     return contenders.Contender("test", (sys.executable, "-c", code), bound=bound)
 
 
-HERE = hosts.Hosts(contenders.Path("/nowhere"))
+HERE = hosts.Hosts(Path("/nowhere"))
 
 
 def every_block():
@@ -51,7 +70,8 @@ class Ratios(unittest.TestCase):
         self.assertEqual(ratio.of_rounds, 4)
 
     def test_skip_rounds_without_a_value(self):
-        self.assertEqual(self.compare([None, 3, 3], [1, 1, 1]).of_rounds, 3)
+        ratio = self.compare([None, 3, 3], [1, 1, 1])
+        self.assertEqual((ratio.of_rounds, ratio.lost, ratio.rounds), (3, 1, 3))
         self.assertIsNone(self.compare([None], [1]))
 
 
@@ -81,16 +101,39 @@ class Verdicts(unittest.TestCase):
         self.assertFalse(verdict.passed)
         self.assertIn("not measured: 1 of 2 sizes have no value", verdict.found)
 
+    def test_say_how_many_rounds_were_lost(self):
+        ratios = [rules.Ratio(8, 1.0, 1.0, "x", 7, 0), rules.Ratio(16, 1.0, 1.0, "x", 7, 5)]
+        self.assertIn("; 5 of 7 rounds lost", rules.decide("r", "l", [8, 16], ratios, 2.0, False, "").found)
+        self.assertNotIn("lost", rules.decide("r", "l", [8], ratios[:1], 2.0, False, "").found)
+
+    def test_of_a_mean_and_of_a_wall_time_say_so_too(self):
+        what, some = "all_reduce", [None, 1.0, 1.0]
+        block = {"heddle": series(what, "heddle", 8, some), "Gloo": series(what, "gloo", 8, [4.0] * 3)}
+        for verdict in rules.faster_than("Gloo", block, what, "gloo", "AllReduce"):
+            self.assertIn("; 1 of 3 rounds lost", verdict.found)
+        block = {"heddle": series("wall", "", 0, some), "Open MPI": series("wall", "", 0, [4.0] * 3)}
+        self.assertIn("; 1 of 3 rounds lost", rules.init_rule({"init": block}).found)
+
+    def test_of_runs_fail_when_heddle_or_a_bare_program_failed_in_any_round(self):
+        broken = Series(rounds=[{}, {("t", "v", 8): 1.0}], failures=["round 1: wrong result"])
+        for name, passed in (("heddle", False), ("heddle ring", False), ("bare copy", False), ("machine", False),
+                             ("Open MPI", True), ("MPICH", True), ("Gloo", True)):
+            verdict = rules.judge({"fresh": {"fine": Series(), name: broken}})[0]
+            self.assertEqual(verdict.passed, passed, name)
+            self.assertEqual(verdict.found, "all did" if passed else f"fresh, {name}: round 1: wrong result")
+
     def test_fail_with_the_reason_when_a_contender_is_missing(self):
         absent = Series(failures=["heddle-run is not built"])
         results = {block.name: {c.name: absent for c in block.contenders}
                    for block in every_block()}
         verdicts = rules.judge(results)
-        self.assertEqual(len(verdicts), 87)
+        self.assertEqual(len(verdicts), 88)
+        self.assertIn("put, heddle: heddle-run is not built", verdicts[0].found)
         for verdict in verdicts:
             self.assertFalse(verdict.passed)
+        for verdict in verdicts[1:]:
             self.assertIn("not measured: heddle-run is not built", verdict.found)
-        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 87)
+        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 88)
 
 
 class Tables(unittest.TestCase):
@@ -152,6 +195,9 @@ class NetworkPut(unittest.TestCase):
             self.assertEqual(len(failing), 1)
             self.assertIn(words, failing[0])
         self.assertIn("that sleeps", self.failing(network_idle=10001.0)[0])
+        results = self.results()
+        results["network_put"]["heddle"].rounds.append({})
+        self.assertIn("1.000 %; 1 of 2 rounds lost", rules.network_put_rules(results)[-2].found)
         self.assertIn("threads all sleep", self.failing(network_wake=201.0)[0])
 
     def test_is_shown_with_what_has_no_limit(self):
@@ -238,6 +284,11 @@ class Blocks(unittest.TestCase):
             self.assertRegex(one.failures[1], "round 2: (.* gone|the probe gave no time)")
             self.assertEqual(report.probes(block, {"test": one}), "")
 
+    def test_lose_the_rounds_that_are_not_tried_again(self):
+        block = contenders.Block("b", "title", (python("raise SystemExit(1)"),), 3, one_failure=True)
+        one = measure.run_block(block)["test"]
+        self.assertEqual((len(one.failures), one.rounds), (1, [{}] * 3))
+
 
 class Runs(unittest.TestCase):
     def test_give_what_the_program_prints(self):
@@ -250,6 +301,28 @@ class Runs(unittest.TestCase):
         with self.assertRaisesRegex(RunFailed, "exit status 1: no luck"):
             measure.run_once(python("import sys; sys.exit('no luck')"), 20)
 
+    def test_tell_what_the_program_said_and_not_its_launcher(self):
+        frame = "-" * 74
+        for output, words in (
+                (f"mpi_put: wrong\nmpi_put: wrong\n{frame}\nPrimary job  terminated normally\nNOTE: x\n{frame}\n",
+                 "mpi_put: wrong"),
+                ("put_signal: wrong\nheddle-run: PE 1 exited with status 1", "put_signal: wrong"),
+                ("heddle-run: no such program", "heddle-run: no such program"),
+                (f"{frame}\nA request\n\n   Bind to:     CORE\n{frame}\n", "A request / Bind to:     CORE"),
+                ("", "no output")):
+            self.assertEqual(measure.last_words(output, "heddle-run"), words)
+
+    def test_leave_no_process_behind_when_the_runner_is_asked_to_end(self):
+        for number, ends in ((signal.SIGTERM, SystemExit), (signal.SIGINT, KeyboardInterrupt)):
+            with asked_to_end(), self.assertRaises(ends) as ended:
+                # Not before the runner waits for it.
+                measure.run_once(python("import os, time; time.sleep(0.3); "
+                                        f"os.kill(os.getppid(), {number.value}); time.sleep(60)"), 50)
+            if number == signal.SIGTERM:
+                self.assertEqual(ended.exception.code, 143)
+            with self.assertRaises(ChildProcessError):
+                os.waitpid(-1, os.WNOHANG)
+
     def test_fail_when_the_program_does_not_end(self):
         with self.assertRaisesRegex(RunFailed, "did not end within 1 s"):
             measure.run_once(python("import time; time.sleep(30)"), 1)
@@ -259,10 +332,37 @@ class Runs(unittest.TestCase):
             measure.run_once(python("print('{\"what\": ')"), 20)
 
     def test_fail_when_processes_share_a_processor_or_wander(self):
-        for processors in ([[0], [0]], [[0, 1], [0, 1]], [[0]]):
-            with self.assertRaisesRegex(RunFailed, "not bound to a processor each"):
-                measure.check_binding(processors)
-        measure.check_binding([[1], [0]])
+        def core_of(cpu):  # two processors each
+            return {cpu // 2 * 2, cpu // 2 * 2 + 1}
+        for processors in ([[0], [0]], [[0, 1], [0, 1]], [[1, 2], [4]], [[0], [2, 3, 4]], [[0]], [[], [0]]):
+            with self.assertRaisesRegex(RunFailed, "not bound to processors of one core each"):
+                measure.check_binding(processors, core_of)
+        for processors in ([[1], [0]], [[0], [2]], [[0, 1], [2, 3]]):
+            measure.check_binding(processors, core_of)
+
+
+class ImitatedHosts(unittest.TestCase):
+    def test_are_taken_down_though_the_runner_ends_while_they_are_made(self):
+        with tempfile.TemporaryDirectory() as folder, mock.patch.object(hosts, "NETWORKS", Path(folder)):
+            told = Path(folder) / "told"
+            script = Path(folder) / "hosts.sh"
+            script.write_text(f"#!/bin/sh\necho $1 >>{told}\n"
+                              "[ $1 = down ] || { sleep 0.3; kill -TERM $PPID; exec sleep 60; }\n", encoding="utf-8")
+            script.chmod(0o755)
+            with asked_to_end(), self.assertRaises(SystemExit), hosts.imitated():
+                self.fail("they were not made")
+            self.assertEqual(told.read_text(encoding="utf-8"), "up\ndown\n")
+
+
+class Cores(unittest.TestCase):
+    def test_have_the_processors_that_the_system_lists(self):
+        with tempfile.TemporaryDirectory() as cpus:
+            topology = Path(cpus) / "cpu5" / "topology"
+            topology.mkdir(parents=True)
+            for text, processors in (("5\n", {5}), ("1,5\n", {1, 5}), ("4-6,9\n", {4, 5, 6, 9})):
+                (topology / "thread_siblings_list").write_text(text, encoding="utf-8")
+                self.assertEqual(machine.core_of(5, cpus), processors)
+            self.assertEqual(machine.core_of(7, cpus), {7})
 
 
 class Names(unittest.TestCase):
