@@ -64,6 +64,7 @@ class cuda_pe_device final : public pe_device, gpu_memory {
   void copy(void* to, const void* from, std::size_t bytes) const override {
     if (bytes > 0) gpu_->copy(to, from, bytes);
   }
+  void store(std::uint64_t* word, std::uint64_t value) const override { gpu_->store(word, value); }
   [[nodiscard]] const gpu_memory* memory_for_cards() const override {
     if (why_no_cards_.empty()) return this;
     log::info(log::subsystem::transport, "network cards do not reach device cuda:{}: {}",

@@ -25,6 +25,9 @@ class host_pe_device final : public pe_device {
   void copy(void* to, const void* from, std::size_t bytes) const override {
     if (bytes > 0) std::memcpy(to, from, bytes);
   }
+  void store(std::uint64_t* word, std::uint64_t value) const override {
+    heddle::store(word, value, release);
+  }
   void run(const exec::kernel& kernel, const void* arguments, std::size_t) override {
     kernel.on_host(arguments, &one_thread_block);
   }

@@ -43,6 +43,9 @@ class pe_device {
   /// Copies between heaps and any memory of this process; complete on return, whatever runs on
   /// streams.
   virtual void copy(void* to, const void* from, std::size_t bytes) const = 0;
+  /// Writes a word of the heap as a whole, after what was copied there before; complete on return,
+  /// whatever runs on streams.
+  virtual void store(std::uint64_t* word, std::uint64_t value) const = 0;
   /// What network cards are let at; null if they do not read and write the heap themselves.
   [[nodiscard]] virtual const gpu_memory* memory_for_cards() const { return nullptr; }
   /// What cards have written, and told this processor of, is seen by kernels from now on.

@@ -46,6 +46,9 @@ class pe_network::device_port final : public device_memory {
   void copy(void* to, const void* from, std::size_t bytes) const override {
     device_.copy(to, from, bytes);
   }
+  void store(std::uint64_t* word, std::uint64_t value) const override {
+    device_.store(word, value);
+  }
   std::uint64_t atomic(void* word, std::size_t bytes, atomic_op op, std::uint64_t value,
                        std::uint64_t compare) const override {
     return bytes == 8 ? run<std::uint64_t>(word, op, value, compare)

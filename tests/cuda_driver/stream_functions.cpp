@@ -144,6 +144,17 @@ CUresult memcpy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstr
   }
   return CUDA_SUCCESS;
 }
+CUresult stream_write_value64(CUstream stream, CUdeviceptr to, cuuint64_t value, unsigned flags) {
+  call entered("cuStreamWriteValue64");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (!find_stream(stream)) return CUDA_ERROR_INVALID_HANDLE;
+  const side target(to, sizeof value, true);
+  if (!target.valid || to % sizeof value != 0 || flags != CU_STREAM_WRITE_VALUE_DEFAULT)
+    return CUDA_ERROR_INVALID_VALUE;
+  target.write(reinterpret_cast<const std::byte*>(&value), 0, sizeof value);
+  return CUDA_SUCCESS;
+}
 CUresult memset_d8_async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream) {
   call entered("cuMemsetD8Async");
   if (entered.result != CUDA_SUCCESS) return entered.result;
@@ -294,6 +305,7 @@ void add_stream_functions(driver& table) {
   table.stream_create = stream_create;
   table.stream_destroy = stream_destroy;
   table.stream_synchronize = stream_synchronize;
+  table.stream_write_value64 = stream_write_value64;
   table.memcpy_async = memcpy_async;
   table.memset_d8_async = memset_d8_async;
   table.mem_alloc_async = mem_alloc_async;

@@ -22,6 +22,7 @@ class counted_memory final : public device_memory {
     std::memcpy(to, from, bytes);
     ++copies;
   }
+  void store(std::uint64_t* word, std::uint64_t value) const override { *word = value; }
   std::uint64_t atomic(void*, std::size_t, atomic_op, std::uint64_t, std::uint64_t) const override {
     return 0;
   }

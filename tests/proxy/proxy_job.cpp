@@ -66,6 +66,9 @@ class proxy_job::imitated_gpu final : public device_memory {
     bytes == 4 || bytes == 8 ? host_.write(0, to, from, bytes)
                              : static_cast<void>(std::memcpy(to, from, bytes));
   }
+  void store(std::uint64_t* word, std::uint64_t value) const override {
+    host_.store_word(0, word, value);
+  }
   std::uint64_t atomic(void* word, std::size_t bytes, atomic_op op, std::uint64_t value,
                        std::uint64_t compare) const override {
     return host_.atomic(0, word, bytes, op, value, compare);

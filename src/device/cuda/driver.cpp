@@ -71,6 +71,7 @@ void fill(driver& table, void* library) {
   HEDDLE_FIND(stream_create, cuStreamCreate);
   HEDDLE_FIND(stream_destroy, cuStreamDestroy);
   HEDDLE_FIND(stream_synchronize, cuStreamSynchronize);
+  HEDDLE_FIND(stream_write_value64, cuStreamWriteValue64);
   HEDDLE_FIND(memcpy_async, cuMemcpyAsync);
   HEDDLE_FIND(memset_d8_async, cuMemsetD8Async);
   HEDDLE_FIND(mem_alloc_async, cuMemAllocAsync);

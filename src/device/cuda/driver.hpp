@@ -61,6 +61,7 @@ struct driver {
   decltype(&::cuStreamCreate) stream_create = nullptr;
   decltype(&::cuStreamDestroy) stream_destroy = nullptr;
   decltype(&::cuStreamSynchronize) stream_synchronize = nullptr;
+  decltype(&::cuStreamWriteValue64) stream_write_value64 = nullptr;
   decltype(&::cuMemcpyAsync) memcpy_async = nullptr;
   decltype(&::cuMemsetD8Async) memset_d8_async = nullptr;
   decltype(&::cuMemAllocAsync) mem_alloc_async = nullptr;

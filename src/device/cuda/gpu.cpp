@@ -153,6 +153,18 @@ void gpu::clear(void* to, std::size_t bytes) const {
   check(driver_, driver_.stream_synchronize(stream_), "waiting for device cuda:{}", ordinal_);
 }
 
+void gpu::store(std::uint64_t* word, std::uint64_t value) const {
+  if (!attribute(CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS))
+    return copy(word, &value, sizeof value);
+  const scope current(*this);
+  check(driver_,
+        driver_.stream_write_value64(stream_, reinterpret_cast<CUdeviceptr>(word), value,
+                                     CU_STREAM_WRITE_VALUE_DEFAULT),
+        "writing a word on device cuda:{}", ordinal_);
+  check(driver_, driver_.stream_synchronize(stream_), "waiting for a word on device cuda:{}",
+        ordinal_);
+}
+
 std::size_t gpu::granularity(CUmemAllocationHandleType handles) const {
   const auto kind = memory_kind(handles);
   std::size_t bytes = 0;

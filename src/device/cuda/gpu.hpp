@@ -72,6 +72,9 @@ class gpu {
   /// streams.
   void copy(void* to, const void* from, std::size_t bytes) const;
   void clear(void* to, std::size_t bytes) const;
+  /// Writes a word of device memory as a whole, after what was written there before: without a
+  /// kernel, for which those that run may leave no room. Complete on return.
+  void store(std::uint64_t* word, std::uint64_t value) const;
 
   /// What physical memory of the heap is: of this device, to be passed by such handles.
   [[nodiscard]] CUmemAllocationProp memory_kind(CUmemAllocationHandleType handles) const;
@@ -81,7 +84,7 @@ class gpu {
   int ordinal_;
   CUdevice handle_ = 0;
   CUcontext context_ = nullptr;
-  CUstream stream_ = nullptr;  ///< of copy() and clear()
+  CUstream stream_ = nullptr;  ///< of copy(), clear() and store()
   std::string name_;
   device_uuid uuid_{};
 };

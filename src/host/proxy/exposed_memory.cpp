@@ -62,6 +62,12 @@ void exposed_memory::read(int region, void* to, const void* from, std::size_t by
   }
 }
 
+void exposed_memory::store_word(int region, void* word, std::uint64_t value) const {
+  auto* to = static_cast<std::uint64_t*>(word);
+  if (!on_host(region)) return device_->store(to, value);
+  store(to, value, release);
+}
+
 std::uint64_t exposed_memory::atomic(int region, void* word, std::size_t bytes, atomic_op op,
                                      std::uint64_t value, std::uint64_t compare) const {
   if (!on_host(region)) return device_->atomic(word, bytes, op, value, compare);

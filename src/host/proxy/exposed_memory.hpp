@@ -25,6 +25,8 @@ class device_memory {
   virtual ~device_memory() = default;
   /// Any memory of the process or its device; complete on return.
   virtual void copy(void* to, const void* from, std::size_t bytes) const = 0;
+  /// A word as a whole, after what was copied before.
+  virtual void store(std::uint64_t* word, std::uint64_t value) const = 0;
   /// On a word of 4 or 8 bytes; what was there.
   virtual std::uint64_t atomic(void* word, std::size_t bytes, atomic_op op, std::uint64_t value,
                                std::uint64_t compare) const = 0;
@@ -69,6 +71,8 @@ class exposed_memory {
   /// Between memory of that region, or any local buffer (region 0), and the host's.
   void write(int region, void* to, const void* from, std::size_t bytes) const;
   void read(int region, void* to, const void* from, std::size_t bytes) const;
+  /// A word as a whole; release.
+  void store_word(int region, void* word, std::uint64_t value) const;
   /// As one step, for every processor that sees the word; release.
   std::uint64_t atomic(int region, void* word, std::size_t bytes, atomic_op op, std::uint64_t value,
                        std::uint64_t compare) const;

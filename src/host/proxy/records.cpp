@@ -132,9 +132,10 @@ void command_engine::carry_out_record(int from, int lane_index, const record_hea
     void* word = memory_.resolve(where, sizeof(signal));
     if (!word || reinterpret_cast<std::uintptr_t>(word) % sizeof(signal) != 0)
       return complain(from, fmt::format("a signal to offset {:#x}", offset_of(where)));
-    const auto op =
-        header.op == static_cast<std::uint8_t>(signal_op::add) ? atomic_op::add : atomic_op::swap;
-    (void)memory_.atomic(region_of(where), word, sizeof(signal), op, value, 0);
+    if (header.op == static_cast<std::uint8_t>(signal_op::add))
+      (void)memory_.atomic(region_of(where), word, sizeof(signal), atomic_op::add, value, 0);
+    else
+      memory_.store_word(region_of(where), word, value);
   };
   switch (header.kind) {
     case record_kind::put: {
