@@ -166,7 +166,7 @@ pe_network::pe_network(const parts& parts, std::unique_ptr<transport> network,
 }
 
 pe_network::~pe_network() {
-  for (auto* heap : heaps_) heap->set_on_growth({});
+  for (auto* heap : heaps_) heap->set_watcher({});
 }
 
 /// Of a network that takes memory for what it reaches, ranges end where a team's place does: one
@@ -185,10 +185,16 @@ void pe_network::expose_heap(int region, symmetric_heap& heap, const parts& part
   } else {
     show(0, heap.stride());
   }
-  heap.set_on_growth([this, &heap, region, pins, show](std::size_t from, std::size_t to) {
-    proxy_->add_memory(region, from, heap.base() + from, to - from);
-    if (pins) show(from, to);
-  });
+  heap.set_watcher({.added =
+                        [this, &heap, region, pins, show](std::size_t from, std::size_t to) {
+                          if (pins) show(from, to);
+                          proxy_->add_memory(region, from, heap.base() + from, to - from);
+                        },
+                    .removed =
+                        [this, region, pins](std::size_t from, std::size_t to) {
+                          proxy_->remove_memory(region, from, to - from);
+                          if (pins) proxy_->conceal(region, from);
+                        }});
 }
 
 void pe_network::expose_place(std::byte* start, std::size_t bytes) {

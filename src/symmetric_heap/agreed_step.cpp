@@ -16,6 +16,8 @@ std::vector<bootstrap::bytes> agreed_gather(bootstrap& bootstrap, deadline until
   bootstrap::bytes result;
   try {
     result = work();
+  } catch (const agreed_error&) {
+    throw;
   } catch (const error& failure) {
     status = failure.status();
     problem = failure.what();
@@ -33,7 +35,7 @@ std::vector<bootstrap::bytes> agreed_gather(bootstrap& bootstrap, deadline until
     byte_reader in(all[pe]);
     const auto theirs = static_cast<heddle_status_t>(in.number<std::int32_t>());
     const auto reason = in.text();
-    if (theirs != HEDDLE_SUCCESS) throw_error(theirs, "PE {}: {}", pe, reason);
+    if (theirs != HEDDLE_SUCCESS) throw agreed_error(theirs, fmt::format("PE {}: {}", pe, reason));
     all[pe] = {in.left().begin(), in.left().end()};
   }
   return all;

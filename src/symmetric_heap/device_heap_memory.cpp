@@ -150,11 +150,11 @@ void device_heap_memory::adopt(void* buffer, std::size_t bytes, std::byte* alias
       map_everywhere(
           agreed.parts(round, offset), agreed.kind(),
           [&]() -> const gpu::physical_memory& { return agreed.mine(round); }, done, until);
+    adopted_.emplace(alias, std::move(done));
   } catch (...) {
     unmap(done);
     throw;
   }
-  adopted_.emplace(alias, std::move(done));
 }
 
 void device_heap_memory::vacate(const std::byte* alias) {

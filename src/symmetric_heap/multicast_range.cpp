@@ -120,16 +120,18 @@ void multicast_range::add(handle_exchange& exchange, device_arena& arena, std::s
   try {
     try_add(exchange, arena, bytes, mine, mapped, until);
     size_ += bytes;
-  } catch (const error& failure) {
+  } catch (const agreed_error& failure) {
     if (mapped) arena.unmap(peers_.num_slots, size_);
-    if (failure.status() == HEDDLE_ERROR_PEER_LOST || failure.status() == HEDDLE_ERROR_TIMEOUT)
-      throw;
     if (size_ > 0)
-      throw_error(failure.status(),
-                  "{}; a heap of {} with multicast cannot grow; start with HEDDLE_MULTICAST=0",
-                  failure.what(), format_bytes(size_));
+      throw agreed_error(
+          failure.status(),
+          fmt::format("{}; a heap of {} with multicast cannot grow; start with HEDDLE_MULTICAST=0",
+                      failure.what(), format_bytes(size_)));
     why_not_ = failure.what();
     log::info(log::subsystem::heap, "no multicast: {}", why_not_);
+  } catch (...) {
+    if (mapped) arena.unmap(peers_.num_slots, size_);
+    throw;
   }
 }
 

@@ -31,6 +31,9 @@ class registration {
   entry remove(void* buffer);
   [[nodiscard]] const entry& find(void* buffer) const;
 
+  [[nodiscard]] bool has(void* buffer) const {
+    return entries_.contains(reinterpret_cast<std::uintptr_t>(buffer));
+  }
   [[nodiscard]] bool empty() const { return entries_.empty(); }
   /// The alias of `address` if [address, address + bytes) is in a registered buffer; else null.
   [[nodiscard]] std::byte* alias_of(const void* address, std::size_t bytes) const;

@@ -3,6 +3,7 @@
 
 #include "symmetric_heap/symmetric_heap.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <limits>
 
@@ -42,6 +43,8 @@ symmetric_heap::symmetric_heap(bootstrap& bootstrap, const heap_options& options
                           round_up(first_ + round_up(options.heap_bytes, page), huge_page),
                           deadline::after(options.init_timeout))),
       base_(memory_->base()),
+      backed_(memory_->size()),
+      told_(backed_),
       blocks_(first_, first_ + round_up(options.heap_bytes, page)),
       aliases_(memory_->registration_range().first, memory_->registration_range().second),
       registered_(*memory_),
@@ -72,14 +75,27 @@ std::size_t symmetric_heap::allocate(const char* function, std::size_t bytes,
                 function, bytes, format_bytes(options_.heap_bytes),
                 format_bytes(blocks_.free_bytes()), format_bytes(blocks_.largest_free()));
   try {
-    const std::size_t before = memory_->size();
-    memory_->grow_to(blocks_.high_water());
-    if (on_growth_ && memory_->size() > before) on_growth_(before, memory_->size());
+    back(blocks_.high_water());
   } catch (...) {
     blocks_.free(*offset);
     throw;
   }
   return *offset;
+}
+
+void symmetric_heap::back(std::size_t bytes) {
+  if (bytes <= backed_) return;
+  // Where another PE fails, this one's memory stays as it has become, and nobody's.
+  const auto all = agreed_gather(bootstrap_, deadline::after(options_.timeout), [&] {
+    memory_->grow_to(bytes);
+    if (watcher_.added && memory_->size() > told_) watcher_.added(told_, memory_->size());
+    told_ = memory_->size();
+    return byte_writer().number(std::uint64_t{told_}).take();
+  });
+  std::uint64_t least = told_;
+  for (const auto& theirs : all)
+    least = std::min(least, byte_reader(theirs).number<std::uint64_t>());
+  backed_ = least;
 }
 
 void* symmetric_heap::malloc(std::size_t bytes) {
@@ -214,21 +230,45 @@ void* symmetric_heap::register_buffer(void* buffer, std::size_t bytes) {
           byte_reader(all[0]).number<std::uint64_t>());
   const std::size_t offset = allocate_alias(bytes);
   try {
-    registered_.add(buffer, bytes, base_ + offset);
+    agreed_step(bootstrap_, deadline::after(options_.timeout), [&] {
+      registered_.add(buffer, bytes, base_ + offset);
+      if (aliases_add_memory() && watcher_.added) watcher_.added(offset, offset + bytes);
+    });
   } catch (...) {
+    if (registered_.has(buffer)) {
+      conceal(registered_.find(buffer));
+      registered_.remove(buffer);
+      memory_->vacate(base_ + offset);
+    }
     free_alias(offset);
     throw;
   }
-  barrier_();
   return base_ + offset;
 }
 
+void symmetric_heap::conceal(const registration::entry& gone) {
+  const auto offset = static_cast<std::size_t>(gone.alias - base_);
+  if (aliases_add_memory() && watcher_.removed) watcher_.removed(offset, offset + gone.bytes);
+}
+
 void symmetric_heap::unregister_buffer(void* buffer) {
-  const auto offset = static_cast<std::size_t>(registered_.find(buffer).alias - base_);
+  const auto gone = registered_.find(buffer);
+  const auto offset = static_cast<std::size_t>(gone.alias - base_);
   checker_.compare(heap_call::unregister, offset);
   barrier_();
-  registered_.remove(buffer);
-  memory_->vacate(base_ + offset);
+  conceal(gone);
+  bool is_out = false;
+  try {
+    agreed_step(bootstrap_, deadline::after(options_.timeout), [&] {
+      registered_.remove(buffer);
+      is_out = true;
+    });
+  } catch (const agreed_error&) {
+    // Of memory of the host alone, which is put back without the others.
+    if (is_out) registered_.add(buffer, gone.bytes, gone.alias);
+    throw;
+  }
+  memory_->vacate(gone.alias);
   free_alias(offset);
 }
 

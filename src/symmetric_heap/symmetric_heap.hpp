@@ -52,10 +52,12 @@ class symmetric_heap {
   void set_barrier(std::function<void()> barrier) { barrier_ = std::move(barrier); }
 
   /// Told of the offsets between which this PE's heap has memory now and had none, before any PE
-  /// is given some of it.
-  void set_on_growth(std::function<void(std::size_t from, std::size_t to)> callback) {
-    on_growth_ = std::move(callback);
-  }
+  /// is given some of it, and of those between which it will have none, when none uses it any more.
+  struct watcher {
+    std::function<void(std::size_t from, std::size_t to)> added;
+    std::function<void(std::size_t from, std::size_t to)> removed;
+  };
+  void set_watcher(watcher watcher) { watcher_ = std::move(watcher); }
 
   void* malloc(std::size_t bytes);
   void* calloc(std::size_t count, std::size_t size);
@@ -78,13 +80,13 @@ class symmetric_heap {
   /// memory, on every PE, or in the alias of one buffer; with checks on, in one block.
   [[nodiscard]] bool contains(const void* address, std::size_t bytes) const {
     const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(address) - base_);
-    if (offset >= first_ && offset < memory_->size())
-      return bytes <= memory_->size() - offset && (!options_.check || in_one_block(offset, bytes));
+    if (offset >= first_ && offset < backed_)
+      return bytes <= backed_ - offset && (!options_.check || in_one_block(offset, bytes));
     return offset < stride() && registered_.holds_alias(address, bytes);
   }
   /// What contains() spans, without aliases that are not among the blocks.
   [[nodiscard]] const std::byte* begin() const { return base_ + first_; }
-  [[nodiscard]] const std::byte* end() const { return base_ + memory_->size(); }
+  [[nodiscard]] const std::byte* end() const { return base_ + backed_; }
   /// `pe`'s copy of an object of this PE's heap; null if it is not mapped.
   [[nodiscard]] void* ptr(const void* address, int pe) const {
     const int slot = slot_of(pe);
@@ -102,14 +104,22 @@ class symmetric_heap {
   }
 
   [[nodiscard]] heap_memory& memory() const { return *memory_; }
-  [[nodiscard]] std::size_t bytes_backed() const { return memory_->size(); }
+  [[nodiscard]] std::size_t bytes_backed() const { return backed_; }
 
  private:
   /// A block for a call that all PEs make; grows the memory under it.
   std::size_t allocate(const char* function, std::size_t bytes, std::size_t alignment);
+  /// Sees to it that so much of every PE's heap has memory.
+  void back(std::size_t bytes);
   /// The offset of the place for a buffer's alias.
   std::size_t allocate_alias(std::size_t bytes);
   void free_alias(std::size_t offset);
+  /// Tells the watcher of a buffer that goes.
+  void conceal(const registration::entry& gone);
+  /// Buffers bring their memory with them, to offsets that have none without.
+  [[nodiscard]] bool aliases_add_memory() const {
+    return memory_->registration_range().second > memory_->registration_range().first;
+  }
   /// The offset of a block that malloc gave; throws for any other address.
   [[nodiscard]] std::size_t offset_of_block(const char* function, const void* block) const;
 
@@ -120,12 +130,14 @@ class symmetric_heap {
   const std::size_t first_;  ///< where the blocks begin
   std::unique_ptr<heap_memory> memory_;
   std::byte* base_;
+  std::size_t backed_;  ///< bytes from the base that have memory on every PE
+  std::size_t told_;    ///< of this PE's those that watcher_ knows, or that were there before
   block_allocator blocks_;
   block_allocator aliases_;  ///< of buffers that bring their memory; empty where they do not
   registration registered_;
   call_checker checker_;
   std::function<void()> barrier_;
-  std::function<void(std::size_t, std::size_t)> on_growth_;
+  watcher watcher_;
 };
 
 }  // namespace heddle

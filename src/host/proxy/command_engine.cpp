@@ -33,6 +33,10 @@ void command_engine::add_memory(int region, std::uint64_t offset, std::byte* sta
   memory_.add(region, offset, start, size);
 }
 
+void command_engine::remove_memory(int region, std::uint64_t offset, std::size_t size) {
+  memory_.remove(region, offset, size);
+}
+
 void command_engine::expose(int region, std::uint64_t offset, std::byte* start, std::size_t size) {
   try {
     reached_.offer(region, offset, start, size);

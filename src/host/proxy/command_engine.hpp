@@ -71,6 +71,8 @@ class command_engine final : transport::listener {
 
   /// There is memory at that offset of a region of this PE: peers may name it in records.
   void add_memory(int region, std::uint64_t offset, std::byte* start, std::size_t size);
+  /// What was added, or a part of it, goes: nobody uses it any more.
+  void remove_memory(int region, std::uint64_t offset, std::size_t size);
   /// The network itself is to reach it too: at once, or piece by piece when it is asked for.
   void expose(int region, std::uint64_t offset, std::byte* start, std::size_t size);
   /// Ends that, here and with the peers' memory at the same offset, which nobody uses any more.

@@ -36,6 +36,18 @@ void exposed_memory::add(int region, std::uint64_t offset, std::byte* start, std
   pieces_.push_back({region, offset, size, start});
 }
 
+void exposed_memory::remove(int region, std::uint64_t offset, std::size_t size) {
+  const piece* around = find(place_at(region, offset));
+  if (!around) return;
+  const piece old = *around;
+  std::erase_if(pieces_, [&](const piece& each) { return each.start == old.start; });
+  const std::uint64_t end = offset + size;
+  const std::uint64_t old_end = old.offset + old.size;
+  if (offset > old.offset) pieces_.push_back({region, old.offset, offset - old.offset, old.start});
+  if (old_end > end)
+    pieces_.push_back({region, end, old_end - end, old.start + (end - old.offset)});
+}
+
 void exposed_memory::write(int region, void* to, const void* from, std::size_t bytes) const {
   if (bytes == 0) return;
   if (!on_host(region)) return device_->copy(to, from, bytes);

@@ -45,6 +45,8 @@ class exposed_memory {
   explicit exposed_memory(const device_memory* device) : device_(device) {}
 
   void add(int region, std::uint64_t offset, std::byte* start, std::size_t size);
+  /// What was added, or a part of it, goes.
+  void remove(int region, std::uint64_t offset, std::size_t size);
 
   struct piece {
     int region;

@@ -237,6 +237,11 @@ void proxy::add_memory(int region, std::uint64_t offset, std::byte* start, std::
   engine_.add_memory(region, offset, start, size);
 }
 
+void proxy::remove_memory(int region, std::uint64_t offset, std::size_t size) {
+  const turn mine(*this);
+  engine_.remove_memory(region, offset, size);
+}
+
 void proxy::expose(int region, std::uint64_t offset, std::byte* start, std::size_t size) {
   const turn mine(*this);
   engine_.expose(region, offset, start, size);

@@ -62,6 +62,7 @@ class proxy {
 
   // See command_engine.
   void add_memory(int region, std::uint64_t offset, std::byte* start, std::size_t size);
+  void remove_memory(int region, std::uint64_t offset, std::size_t size);
   void expose(int region, std::uint64_t offset, std::byte* start, std::size_t size);
   void conceal(int region, std::uint64_t offset);
   void drop_peer(int pe);
