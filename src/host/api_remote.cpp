@@ -88,7 +88,7 @@ struct checked_put {
   }
   void enqueue(exec::stream& queue) const {
     if (bytes == 0) return;
-    if (team.ref().is_remote(pe))
+    if (team.host_ref().is_remote(pe))
       return launch_on(queue, copy_call{team.ref(), dst, src, bytes, pe, true});
     queue.copy(team.address_at(dst, pe), src, bytes);
   }
@@ -121,7 +121,7 @@ struct checked_get {
   }
   void enqueue(exec::stream& queue) const {
     if (bytes == 0) return;
-    if (team.ref().is_remote(pe))
+    if (team.host_ref().is_remote(pe))
       return launch_on(queue, copy_call{team.ref(), dst, src, bytes, pe, false});
     queue.copy(dst, team.address_at(src, pe), bytes);
   }
@@ -314,11 +314,11 @@ heddle_status_t heddle_atomic(heddle_team_t team, void* word, size_t bytes, hedd
 }
 
 heddle_status_t heddle_fence(heddle_team_t team) {
-  return guarded([&] { checked_team(team, "heddle_fence").ref().fence(); });
+  return guarded([&] { checked_team(team, "heddle_fence").host_ref().fence(); });
 }
 
 heddle_status_t heddle_quiet(heddle_team_t team) {
-  return guarded([&] { checked_team(team, "heddle_quiet").ref().quiet(); });
+  return guarded([&] { checked_team(team, "heddle_quiet").host_ref().quiet(); });
 }
 
 heddle_status_t heddle_barrier(heddle_team_t team) {
