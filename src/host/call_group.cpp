@@ -39,24 +39,30 @@ void call_group::end() {
     return a.team->place() < b.team->place();
   });
   std::vector<std::exception_ptr> failures(batches.size());
-  const auto run = [&](std::size_t i) {
+  const auto attempt = [&](std::size_t i, const auto& step) {
     try {
-      batches[i].team->transfers().run(batches[i].list, batches[i].stream);
+      if (!failures[i]) step(batches[i]);
     } catch (...) {
       failures[i] = std::current_exception();
     }
+  };
+  const auto start = [](const batch& each) {
+    each.team->transfers().start(each.list, each.stream);
   };
   {
     // On the host's default stream a call returns when it is complete, and one may need another: a
     // thread may drive several PEs, or teams.
     std::vector<std::jthread> beside;
     for (std::size_t i = 0; i < batches.size(); ++i) {
-      if (i + 1 < batches.size() && !batches[i].stream)
-        beside.emplace_back(run, i);
+      const bool runs_here = !batches[i].stream && batches[i].team->runtime().place().is_host();
+      if (runs_here && i + 1 < batches.size())
+        beside.emplace_back([&, i] { attempt(i, start); });
       else
-        run(i);
+        attempt(i, start);
     }
   }
+  for (std::size_t i = 0; i < batches.size(); ++i)
+    attempt(i, [](const batch& each) { each.team->complete(each.stream); });
   for (const auto& failure : failures)
     if (failure) std::rethrow_exception(failure);
 }

@@ -154,9 +154,9 @@ void heddle_team::used_on(heddle::exec::stream& queue) {
     queues_.push_back(&queue);
 }
 
-void heddle_team::launch_collective(heddle::exec::launch_shape shape,
-                                    const heddle::exec::kernel& kernel, const void* arguments,
-                                    std::size_t bytes, heddle_stream_t stream) {
+void heddle_team::start_collective(heddle::exec::launch_shape shape,
+                                   const heddle::exec::kernel& kernel, const void* arguments,
+                                   std::size_t bytes, heddle_stream_t stream) {
   const bool on_host = runtime_.place().is_host();
   if (on_host && kernel.on_host && stream == nullptr && !order_.is_pending() && shape.grid == 1 &&
       shape.block == 1) {
@@ -167,10 +167,12 @@ void heddle_team::launch_collective(heddle::exec::launch_shape shape,
     queue.launch(shape, kernel, arguments, bytes);
     if (on_host) queue.enqueue([this] { check(); });
   });
-  if (!on_host && stream == nullptr) {
-    runtime_.device().default_stream().synchronize();
-    check();
-  }
+}
+
+void heddle_team::complete(heddle_stream_t stream) {
+  if (stream != nullptr || runtime_.place().is_host()) return;
+  runtime_.device().default_stream().synchronize();
+  check();
 }
 
 void heddle_team::require_pe(const char* function, int root) const {

@@ -82,7 +82,15 @@ struct heddle_team : heddle::live_handle {
   }
   /// A collective's kernel: at once on the default stream, and complete on return.
   void launch_collective(heddle::exec::launch_shape shape, const heddle::exec::kernel& kernel,
-                         const void* arguments, std::size_t bytes, heddle_stream_t stream);
+                         const void* arguments, std::size_t bytes, heddle_stream_t stream) {
+    start_collective(shape, kernel, arguments, bytes, stream);
+    complete(stream);
+  }
+  /// The same in two parts, for several that need each other.
+  void start_collective(heddle::exec::launch_shape shape, const heddle::exec::kernel& kernel,
+                        const void* arguments, std::size_t bytes, heddle_stream_t stream);
+  /// Waits for a GPU's default stream, whose work the host's has done already; for no other.
+  void complete(heddle_stream_t stream);
   /// Work that uses the team is put on `queue`: retire() waits for it.
   void used_on(heddle::exec::stream& queue);
 

@@ -47,6 +47,11 @@ void transfer_calls::transfer(const char* function, bool is_send, void* buffer, 
 }
 
 void transfer_calls::run(const transfer_list& list, heddle_stream_t stream) {
+  start(list, stream);
+  team_.complete(stream);
+}
+
+void transfer_calls::start(const transfer_list& list, heddle_stream_t stream) {
   if (list.size() <= few_transfers_args::most) return launch(few_, list, stream);
   if (!many_) {
     many_ = std::make_unique<many_transfers_args>();
@@ -75,10 +80,9 @@ void transfer_calls::launch(Args& args, const transfer_list& list, heddle_stream
   args.network_slots_up_to = plan->network_slots_up_to;
   args.pull = plan->pull;
   args.streaming_from = plan->streaming_from;
-  team_.launch_collective(
-      {plan->channels, plan->threads},
-      plan->is_large ? large_transfers_kernel<Args>() : transfers_kernel<Args>(), &args,
-      sizeof args, stream);
+  team_.start_collective({plan->channels, plan->threads},
+                         plan->is_large ? large_transfers_kernel<Args>() : transfers_kernel<Args>(),
+                         &args, sizeof args, stream);
 }
 
 }  // namespace heddle

@@ -31,7 +31,10 @@ class transfer_calls {
 
   void forget_plans() { plans_.forget(); }
   void set_limit(int channels) { plans_.set_limit(channels); }
+  /// One kernel for them all; on the default stream it is complete on return.
   void run(const transfer_list& list, heddle_stream_t stream);
+  /// The same, which a GPU's default stream may still be at: team.complete(stream) waits for it.
+  void start(const transfer_list& list, heddle_stream_t stream);
 
  private:
   void transfer(const char* function, bool is_send, void* buffer, std::size_t count,
