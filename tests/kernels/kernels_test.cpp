@@ -43,6 +43,33 @@ struct pass_on {
   }
 };
 
+/// More than one command carries to a remote PE.
+struct wide_element {
+  int words[700];
+};
+
+/// One thread's own variables, to the right and from the left.
+struct pass_elements {
+  template <block_group Block>
+  HEDDLE_FN void operator()(Block block, team_ref team, wide_element* inbox, wide_element* mine,
+                            int* wrong) const {
+    if (block.rank() == 0) {
+      const int left = (team.my_pe() + team.n_pes() - 1) % team.n_pes();
+      wide_element own;
+      for (int i = 0; i < 700; ++i) own.words[i] = 1000 * team.my_pe() + i;
+      mine[0] = own;
+      team.p(inbox, own, (team.my_pe() + 1) % team.n_pes());
+      (void)team.barrier(thread_group{});
+      const wide_element theirs = team.g(static_cast<const wide_element*>(mine), left);
+      for (int i = 0; i < 700; ++i) {
+        *wrong += inbox->words[i] != 1000 * left + i;
+        *wrong += theirs.words[i] != 1000 * left + i;
+      }
+      (void)team.barrier(thread_group{});
+    }
+  }
+};
+
 /// Every thread of every block adds 1 to every PE's counter.
 struct count_all {
   template <block_group Block>
@@ -143,6 +170,24 @@ TEST_CASE("kernels put, signal, wait and meet") {
       const int from = (self.my_pe() + n_pes - steps % n_pes) % n_pes;
       check(got.front() == from * 10'000 + steps, "the first element");
       check(got.back() == from * 10'000 + 999 + steps, "the last element");
+      world.barrier();
+    });
+  }
+}
+
+TEST_CASE("a thread passes elements of any size out of its own variables") {
+  for (const int n_pes : pe_counts({1, 2, 3})) {
+    CAPTURE(n_pes);
+    run_pes(n_pes, [&](runtime& self) {
+      const auto world = self.world();
+      const auto queue = self.create_stream();
+      symmetric_array<wide_element> inbox(self, 1), mine(self, 1);
+      const device_array<int> wrong(self, 1);
+      write(queue, wrong.data(), std::vector<int>{0});
+      world.barrier();
+      launch(queue, 1, threads(), pass_elements{}, world.ref(), inbox.data(), mine.data(),
+             wrong.data());
+      check(read(queue, wrong.data(), 1)[0] == 0, "elements");
       world.barrier();
     });
   }
@@ -256,9 +301,11 @@ TEST_CASE("all_reduces of many sizes follow each other, wherever each PE has its
       const device_array<float> own(self, n_calls * most);
       const symmetric_array<float> input(self, most);
       std::vector<float> mine(most);
-      for (std::size_t i = 0; i < most; ++i) mine[i] = value_of<float>(self.my_pe(), i);
-      write(queue, input.data(), mine);
       for (std::size_t round = 0; round < 6; ++round) {
+        // Other values each time: what an earlier round has left is not right any more.
+        const auto factor = static_cast<float>(round + 1);
+        for (std::size_t i = 0; i < most; ++i) mine[i] = factor * value_of<float>(self.my_pe(), i);
+        write(queue, input.data(), mine);
         std::vector<float*> outputs;
         for (std::size_t call = 0; call < n_calls; ++call) {
           const bool is_own = (round + call + static_cast<std::size_t>(self.my_pe())) % 3 == 0;
@@ -275,8 +322,8 @@ TEST_CASE("all_reduces of many sizes follow each other, wherever each PE has its
         for (std::size_t call = 0; call < n_calls; ++call) {
           const auto got = read(queue, outputs[call], counts[call]);
           for (std::size_t i = 0; i < got.size(); ++i)
-            wrong += got[i] !=
-                     static_cast<float>(n_pes * (n_pes + 1) / 2 * static_cast<int>(i % 13 + 1));
+            wrong += got[i] != factor * static_cast<float>(n_pes * (n_pes + 1) / 2 *
+                                                           static_cast<int>(i % 13 + 1));
         }
         check(wrong == 0, "round " + std::to_string(round) + " on " + std::to_string(n_pes) +
                               " PEs: " + std::to_string(wrong) + " wrong");

@@ -17,7 +17,8 @@ class slow_wait;
 /// `heddle::team::ref()`.
 ///
 /// `pe` is always an index in the team. A symmetric address is the local pointer; `dst` of a put,
-/// `src` of a get, signals and atomic words are symmetric, the other side is any memory of this PE.
+/// `src` of a get, signals and atomic words are symmetric, the other side is any memory of this PE;
+/// on a GPU, if `pe` may be remote, its global memory: a proxy reaches no thread's or block's own.
 ///
 /// Functions that take a group are called by all its threads with the same arguments. On return of
 /// a blocking put or get every thread of the group may reuse or read the local buffer. Completion
@@ -301,6 +302,8 @@ class team_ref {
                                          bool blocking, const signal* signal_word = nullptr,
                                          uint64_t value = 0, signal_op op = signal_op::set,
                                          uint8_t flags = 0) const;
+  HEDDLE_APART HEDDLE_FN void remote_p(const void* dst, const void* value, size_t bytes,
+                                       int pe) const;
   HEDDLE_APART HEDDLE_FN void remote_get(void* dst, const void* src, size_t bytes, int pe,
                                          bool blocking) const;
   template <class T>

@@ -95,7 +95,7 @@ HEDDLE_FN void team_ref::iget(G group, T* dst, const T* src, size_t dst_stride, 
 template <class T>
 HEDDLE_FN void team_ref::p(T* dst, T value, int pe) const {
   static_assert(standard::is_trivially_copyable_v<T>);
-  if (is_remote(pe)) return remote_put(dst, &value, sizeof(T), pe, true);
+  if (is_remote(pe)) return remote_p(dst, &value, sizeof(T), pe);
   T* target = ptr(dst, pe);
   if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
     store(target, value, ordered_by_fence);

@@ -99,13 +99,18 @@ HEDDLE_APART HEDDLE_FN inline bool team_ref::await_reply(uint64_t posted, operat
   return here;
 }
 
+namespace detail {
+/// Bytes of a put that its command brings along. A thread of a GPU copies by itself no quicker than
+/// the proxy does.
+inline constexpr size_t most_carried =
+    HEDDLE_ON_CUDA ? cache_line : command_queue_ref::most_payload;
+}  // namespace detail
+
 /// Its index in the queue; not_posted if nobody replies: the data travels in the command, or the
 /// caller does not ask, or the team was aborted.
 HEDDLE_FN inline uint64_t team_ref::post_put(const void* dst, const void* src, size_t bytes, int pe,
                                              bool wants_reply, const signal* signal_word,
                                              uint64_t value, signal_op op, uint8_t flags) const {
-  // A thread of a GPU copies by itself no quicker than the proxy does.
-  constexpr size_t most_payload = HEDDLE_ON_CUDA ? cache_line : command_queue_ref::most_payload;
   command what{};
   what.kind = command_kind::put;
   what.flags = flags;
@@ -119,7 +124,7 @@ HEDDLE_FN inline uint64_t team_ref::post_put(const void* dst, const void* src, s
     what.signal = proxy_->place_of(signal_word);
     what.value = value;
   }
-  const bool carried = bytes <= most_payload;
+  const bool carried = bytes <= detail::most_carried;
   if (carried) what.flags |= command::has_payload;
   if (wants_reply && !carried) what.flags |= command::wants_reply;
   departure when = departure::at_once;
@@ -138,6 +143,16 @@ HEDDLE_APART HEDDLE_FN inline void team_ref::remote_put(const void* dst, const v
   if (bytes == 0 && !signal_word) return;
   const uint64_t posted = post_put(dst, src, bytes, pe, blocking, signal_word, value, op, flags);
   if (blocking) (void)await_reply(posted, operation::put, pe);
+}
+
+/// In the commands, as remote_word.
+HEDDLE_APART HEDDLE_FN inline void team_ref::remote_p(const void* dst, const void* value,
+                                                      size_t bytes, int pe) const {
+  for (size_t at = 0; at < bytes; at += detail::most_carried) {
+    const size_t n = bytes - at < detail::most_carried ? bytes - at : detail::most_carried;
+    remote_put(static_cast<const byte*>(dst) + at, static_cast<const byte*>(value) + at, n, pe,
+               true);
+  }
 }
 
 HEDDLE_APART HEDDLE_FN inline void team_ref::remote_get(void* dst, const void* src, size_t bytes,
