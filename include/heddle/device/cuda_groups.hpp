@@ -33,13 +33,16 @@ class cuda_warp {
     uint64_t word = 0;
     memcpy(&word, &value, sizeof(T));
     word = __shfl_sync(0xffffffffu, word, 0);
+    __syncwarp();  // passes on what lane 0 has seen, which a shuffle alone does not
     memcpy(&value, &word, sizeof(T));
 #endif
     return value;
   }
   HEDDLE_FN bool all(bool condition) const {
 #if HEDDLE_ON_CUDA
-    return __all_sync(0xffffffffu, condition) != 0;
+    const bool result = __all_sync(0xffffffffu, condition) != 0;
+    __syncwarp();  // as broadcast
+    return result;
 #else
     return condition;
 #endif
