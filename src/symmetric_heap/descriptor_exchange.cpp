@@ -90,15 +90,20 @@ struct envelope {
 }
 
 /// False: `rank` has closed the connection.
-[[nodiscard]] bool send_hello(int connection, hello message, int descriptor, int rank) {
+[[nodiscard]] bool send_hello(int connection, hello message, int descriptor, int rank,
+                              deadline until) {
   envelope sent(&message);
   cmsghdr* rights = CMSG_FIRSTHDR(&sent.header);
   rights->cmsg_level = SOL_SOCKET;
   rights->cmsg_type = SCM_RIGHTS;
   rights->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(rights), &descriptor, sizeof(int));
-  if (::sendmsg(connection, &sent.header, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof message))
-    return true;
+  // Other processes' descriptors are taken by whom they are for.
+  ssize_t bytes = -1;
+  while ((bytes = ::sendmsg(connection, &sent.header, MSG_NOSIGNAL)) < 0 && errno == ETOOMANYREFS &&
+         !until.passed())
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  if (bytes == static_cast<ssize_t>(sizeof message)) return true;
   if (errno == EPIPE || errno == ECONNRESET) return false;
   throw_system_error(errno, "sending the heap's descriptor to PE {}", rank);
 }
@@ -138,15 +143,23 @@ class round_of_exchange {
         until_(until),
         mine_{bootstrap.job_secret(), bootstrap.rank()} {}
 
+  /// Pair by pair, each of which is done before its ranks go on, as in a tournament: only so many
+  /// descriptors may be on their way at one time (ulimit -n, for all processes of a user).
   std::map<int, unique_fd> run() {
     const int me = mine_.rank;
-    const int size = static_cast<int>(ranks_.size());
-    std::map<int, unique_fd> connections;
-    for (int rank = me + 1; rank < size; ++rank)
-      if (elsewhere(rank)) connections.emplace(rank, call(rank));
-    for (int rank = 0; rank < me; ++rank)
-      while (elsewhere(rank) && !received_.contains(rank)) accept_one(rank);
-    for (auto& [rank, connection] : connections) receive_answer(rank, connection.get());
+    std::vector<int> here;
+    for (int rank = 0; rank < static_cast<int>(ranks_.size()); ++rank)
+      if (process(rank).same_host) here.push_back(rank);
+    const auto mine =
+        static_cast<std::size_t>(std::find(here.begin(), here.end(), me) - here.begin());
+    for (std::size_t round = 0; round < here.size(); ++round) {
+      const int other = here[(round + here.size() - mine) % here.size()];
+      if (!elsewhere(other)) continue;
+      if (me < other)
+        receive_answer(other, call(other).get());
+      else
+        while (!received_.contains(other)) accept_one(other);
+    }
     return std::move(received_);
   }
 
@@ -173,7 +186,7 @@ class round_of_exchange {
       throw_error(HEDDLE_ERROR_SYSTEM,
                   "the socket of PE {} belongs to another process than {}, or to another user",
                   rank, process(rank).pid);
-    if (!send_hello(connection.get(), mine_, descriptor_, rank)) throw_gone(rank);
+    if (!send_hello(connection.get(), mine_, descriptor_, rank, until_)) throw_gone(rank);
     return connection;
   }
 
@@ -186,9 +199,12 @@ class round_of_exchange {
       throw_system_error(errno, "accepting PE {} of this host for its memory; raise ulimit -n",
                          awaited);
     }
-    // A connected peer has sent its hello before anything else; a stranger gets a moment.
+    // A peer sends its hello as soon as it has connected; a stranger gets a moment.
     pollfd entry{connection.get(), POLLIN, 0};
-    const auto patience = deadline::after(moment_for_strangers);
+    const bool is_stranger = std::none_of(ranks_.begin(), ranks_.end(), [&](const auto& each) {
+      return each.same_host && !each.same_process && is_process(connection.get(), each.pid);
+    });
+    const auto patience = is_stranger ? deadline::after(moment_for_strangers) : until_;
     while (::poll(&entry, 1, std::min(until_.poll_milliseconds(), patience.poll_milliseconds())) <
                0 &&
            errno == EINTR)
@@ -203,7 +219,7 @@ class round_of_exchange {
                 "dropped a connection to this PE's memory socket that is not from a PE of the job");
       return;
     }
-    if (!send_hello(connection.get(), mine_, descriptor_, caller)) throw_gone(caller);
+    if (!send_hello(connection.get(), mine_, descriptor_, caller, until_)) throw_gone(caller);
     keep(caller, std::move(got.descriptor));
   }
 

@@ -4,19 +4,32 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <heddle/error.hpp>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "bootstrap/unique_id_bootstrap.hpp"
+#include "symmetric_heap/child_process.hpp"
 
 using namespace heddle;
 using namespace std::chrono_literals;
@@ -110,6 +123,125 @@ int check_refusal(introduced_rank& mine, heddle_status_t status, const char* par
   return 1;
 }
 
+/// 0 if the letter in the file of every other rank has come.
+int pass_letters(introduced_rank& mine) {
+  const char letter = static_cast<char>('a' + mine.self->rank());
+  const unique_fd file(::memfd_create("test", MFD_CLOEXEC));
+  (void)!::pwrite(file.get(), &letter, 1, 0);
+  const auto passed = mine.pass(file.get());
+  bool right = passed.size() == 2;
+  for (const auto& [rank, descriptor] : passed) {
+    char read = 0;
+    right = ::pread(descriptor.get(), &read, 1, 0) == 1 && read == 'a' + rank && right;
+  }
+  mine.self->barrier(late());
+  mine.self->leave();
+  return right ? 0 : 1;
+}
+
+/// A process of no job, which calls the ranks that others call, before those do. It is made before
+/// the ranks are: ThreadSanitizer allows no fork beside their threads.
+class stranger {
+ public:
+  stranger() {
+    std::array<int, 2> ends{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) == 0);
+    members_ = unique_fd(ends[0]);
+    own_ = unique_fd(ends[1]);
+    process_ = std::make_unique<testing::child_process>([this] { return run(); });
+    own_.reset();
+  }
+
+  /// Called by a rank once all listen. Returns when the stranger has connected, and has said what
+  /// it says.
+  void intrude(const bootstrap& job) const {
+    const auto& secret = job.job_secret();
+    std::string told(reinterpret_cast<const char*>(secret.data()), secret.size());
+    told += job.job_id();
+    char done = 0;
+    if (::send(members_.get(), told.data(), told.size(), MSG_NOSIGNAL) < 0 ||
+        !is_readable(members_.get()) || ::recv(members_.get(), &done, 1, 0) != 1)
+      throw std::runtime_error("the stranger has not called");
+  }
+  /// Called when all ranks have ended. 0 if nobody has answered it.
+  int wait() {
+    members_.reset();  // one that was never told to call ends too
+    return process_->wait();
+  }
+
+ private:
+  /// As in descriptor_exchange.cpp.
+  struct hello {
+    bootstrap::secret secret;
+    std::int32_t rank;
+  };
+
+  static bool is_readable(int descriptor) {
+    pollfd entry{descriptor, POLLIN, 0};
+    return ::poll(&entry, 1, 20'000) == 1;
+  }
+
+  /// The name of the socket at which that rank waits, as the system tells anybody.
+  static std::string find_socket(int rank, const std::string& job) {
+    const auto end = "-" + std::to_string(rank) + "-" + job;
+    std::ifstream all("/proc/net/unix");
+    for (std::string line; std::getline(all, line);)
+      if (const auto at = line.find("@heddle-"); at != line.npos && line.ends_with(end))
+        return line.substr(at + 1);
+    throw std::runtime_error("no socket is called @heddle-..." + end);
+  }
+
+  void call(const std::string& name, std::span<const std::byte> say) {
+    unique_fd connection(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const auto length = name.copy(address.sun_path + 1, sizeof address.sun_path - 1);
+    if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address),
+                  static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length)) != 0 ||
+        (!say.empty() && ::send(connection.get(), say.data(), say.size(), MSG_NOSIGNAL) < 0))
+      throw std::runtime_error("calling " + name + ": " + std::strerror(errno));
+    calls_.push_back(std::move(connection));
+  }
+
+  void call(const std::string& name, const hello& say) {
+    call(name, std::as_bytes(std::span(&say, 1)));
+  }
+
+  int run() {
+    members_.reset();  // the end of all that have the other end is heard
+    std::array<char, 512> told{};
+    bootstrap::secret secret{};
+    const auto bytes = ::recv(own_.get(), told.data(), told.size(), 0);
+    if (bytes <= static_cast<ssize_t>(secret.size())) return 2;
+    std::memcpy(secret.data(), told.data(), secret.size());
+    const std::string job(told.data() + secret.size(),
+                          static_cast<std::size_t>(bytes) - secret.size());
+    auto wrong = secret;
+    wrong[5] ^= std::byte{1};
+    const std::vector<std::byte> garbage(1000, std::byte{0xa5});
+    for (const int rank : {1, 2}) {
+      const auto name = find_socket(rank, job);
+      call(name, std::span<const std::byte>());  // it says nothing, and stays
+      call(name, hello{wrong, 0});
+      // Those know the secret, but are of another process, and partly of no rank that would call.
+      for (const int claimed : {0, rank, 3, -1}) call(name, hello{secret, claimed});
+      call(name, std::span(garbage).first(1));
+      call(name, garbage);
+    }
+    (void)!::send(own_.get(), "x", 1, MSG_NOSIGNAL);
+    std::array<char, 100> answer{};
+    for (const auto& each : calls_)
+      if (!is_readable(each.get()) || ::recv(each.get(), answer.data(), answer.size(), 0) > 0)
+        return 3;
+    return 0;
+  }
+
+  unique_fd members_;
+  unique_fd own_;
+  std::unique_ptr<testing::child_process> process_;
+  std::vector<unique_fd> calls_;  ///< its own
+};
+
 int take_all_descriptors() {
   const rlimit few{256, 256};
   int last = ::setrlimit(RLIMIT_NOFILE, &few);
@@ -120,20 +252,20 @@ int take_all_descriptors() {
 }  // namespace
 
 TEST_CASE("every process gets the descriptor of every other") {
-  CHECK(run([](introduced_rank& mine) {
-          const char letter = static_cast<char>('a' + mine.self->rank());
-          const unique_fd file(::memfd_create("test", MFD_CLOEXEC));
-          (void)!::pwrite(file.get(), &letter, 1, 0);
-          const auto passed = mine.pass(file.get());
-          bool right = passed.size() == 2;
-          for (const auto& [rank, descriptor] : passed) {
-            char read = 0;
-            right = ::pread(descriptor.get(), &read, 1, 0) == 1 && read == 'a' + rank && right;
-          }
+  CHECK(run(pass_letters) == std::vector<int>{0, 0, 0});
+}
+
+TEST_CASE("strangers get no descriptor, and keep nobody from the others'") {
+  stranger other;
+  CHECK(run([&](introduced_rank& mine) {
+          if (mine.self->rank() == 2) other.intrude(*mine.self);
           mine.self->barrier(late());
-          mine.self->leave();
-          return right ? 0 : 1;
+          const auto start = std::chrono::steady_clock::now();
+          const int result = pass_letters(mine);
+          // Each rank that is called waits a second for what the silent one might say.
+          return std::chrono::steady_clock::now() - start < 20s ? result : 2;
         }) == std::vector<int>{0, 0, 0});
+  CHECK(other.wait() == 0);
 }
 
 TEST_CASE("a process that is killed before it connects is named at once") {

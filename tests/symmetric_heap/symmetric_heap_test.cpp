@@ -14,6 +14,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "symmetric_heap/child_process.hpp"
 #include "symmetric_heap/jobs.hpp"
 
 using namespace heddle;
@@ -204,12 +205,11 @@ TEST_CASE("calls are compared across PEs, and the PE that differs is named") {
 
 TEST_CASE("a PE that does not come to the exchange is named in time") {
   const auto id = make_unique_id("=lo");
-  const pid_t silent = ::fork();
-  if (silent == 0) {
+  const testing::child_process silent([&] {
     auto self = join_unique_id(id, 1, 2, "=lo", deadline::after(20s));
-    ::pause();
-    ::_exit(0);
-  }
+    ::sleep(60);  // an end, if this process is killed
+    return 0;
+  });
   auto self = join_unique_id(id, 0, 2, "=lo", deadline::after(20s));
   auto hasty = small;
   hasty.init_timeout = 500ms;
@@ -221,8 +221,6 @@ TEST_CASE("a PE that does not come to the exchange is named in time") {
     CHECK(problem.status() == HEDDLE_ERROR_TIMEOUT);
     CHECK(std::strstr(problem.what(), "1"));
   }
-  ::kill(silent, SIGKILL);
-  ::waitpid(silent, nullptr, 0);
 }
 
 TEST_CASE("a heap that cannot be reserved says which variable to lower") {
