@@ -9,7 +9,8 @@ namespace heddle {
 
 namespace {
 
-constexpr std::size_t page = 4096;
+/// The largest of any system: a place that is given back is whole pages.
+constexpr std::size_t page = std::size_t{64} << 10;
 
 constexpr std::size_t whole_pages(std::size_t bytes) { return round_up(bytes, page); }
 

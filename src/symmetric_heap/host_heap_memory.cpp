@@ -3,6 +3,7 @@
 #include "symmetric_heap/host_heap_memory.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,7 +20,10 @@
 namespace heddle {
 namespace {
 
-constexpr std::size_t page = 4096;
+std::size_t page_bytes() {
+  static const auto bytes = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return bytes;
+}
 
 /// Whether the whole range is mapped for reading and writing, as the system tells.
 bool is_writable(std::uintptr_t begin, std::uintptr_t end) {
@@ -87,10 +91,11 @@ void host_heap_memory::copy(std::byte* to, const std::byte* from, std::size_t by
   std::memcpy(to, from, bytes);
 }
 
-std::size_t host_heap_memory::registration_unit() const { return page; }
+std::size_t host_heap_memory::registration_unit() const { return page_bytes(); }
 
 void host_heap_memory::require_adoptable(const void* buffer, std::size_t bytes) const {
   const auto start = reinterpret_cast<std::uintptr_t>(buffer);
+  const std::size_t page = page_bytes();
   if (!buffer || bytes == 0 || start % page != 0 || bytes % page != 0)
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                 "heddle_register: buffer {} of {} bytes; both must be multiples of the page size "
