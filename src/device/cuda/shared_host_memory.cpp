@@ -21,8 +21,9 @@ struct shared_ranges {
   std::mutex mutex;
   std::map<const std::byte*, shared_range> by_start;
   static shared_ranges& of_process() {
-    static shared_ranges instance;
-    return instance;
+    // Never destroyed: a runtime may be, after it, by the program's own statics.
+    static auto* const instance = new shared_ranges;
+    return *instance;
   }
 };
 
