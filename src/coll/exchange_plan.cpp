@@ -219,7 +219,7 @@ std::string_view route_of(const exchange_plan& plan) {
       return plan.by_leaders ? "hierarchical, by leaders: a message to each host"
                              : "hierarchical, to each host once: ";
     default:
-      return "";
+      return "direct: ";
   }
 }
 

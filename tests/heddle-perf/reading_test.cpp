@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <string>
@@ -73,6 +74,33 @@ TEST_CASE("what was forced is a curve of its own") {
   };
   CHECK(has("heddle, two_shot simple, out-of-place"));
   CHECK(has("heddle, out-of-place"));
+}
+
+TEST_CASE("each root has a curve of its own, and cycles are one") {
+  std::string rows;
+  for (const auto& [root, time] : {std::pair{0, 1}, {0, 2}, {0, 4}, {1, 8}})
+    rows += fmt::format(
+        R"({}{{"collective": "broadcast", "bytes": 64, "count": 16, "type": "float", "redop": "none",
+           "root": {}, "in_place": false, "algo": "none", "proto": "none", "time_us": {},
+           "latency_us": 9, "algbw": 1, "busbw": {}, "wrong": 0}})",
+        rows.empty() ? "" : ",", root, time, 8.0 / time);
+  const std::string head = samples::perf;
+  const scratch_folder in;
+  const auto sections =
+      read_files({in.file("a.json", head.substr(0, head.find('[') + 1) + rows + "]}")});
+  const auto& curves = sections[0].blocks[0].comparisons[0].curves;
+  const auto named = [&](const std::string& name) {
+    return std::find_if(curves.begin(), curves.end(),
+                        [&](const curve& each) { return each.name == name; });
+  };
+  const auto first = named("heddle, root 0");
+  REQUIRE(first != curves.end());
+  REQUIRE(first->points.size() == 1);
+  CHECK(first->points[0].time_us == 2);
+  CHECK(first->points[0].busbw == doctest::Approx(4));
+  const auto second = named("heddle, root 1");
+  REQUIRE(second != curves.end());
+  CHECK(second->points[0].time_us == 8);
 }
 
 TEST_CASE("files of heddle-perf share a section, and their curves bear the files' names") {

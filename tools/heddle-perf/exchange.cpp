@@ -70,6 +70,7 @@ class measurement {
     measured.type = name_of(type_);
     measured.root = root_;
     measured.in_place = in_place_;
+    if (!with_.chosen.ways.empty()) name_plan(measured);
     measure_collective(with_, *this, measured);
     measured.set_bandwidth(each.share());
     return measured;
@@ -102,6 +103,16 @@ class measurement {
     int from;
     int to;
   };
+
+  /// "direct: words up to ...": the first word. A copy, and what many PEs do, is no way.
+  void name_plan(row& measured) const {
+    constexpr std::array collectives = {HEDDLE_COLLECTIVE_BROADCAST,  HEDDLE_COLLECTIVE_ALL_GATHER,
+                                        HEDDLE_COLLECTIVE_ALL_TO_ALL, HEDDLE_COLLECTIVE_GATHER,
+                                        HEDDLE_COLLECTIVE_SCATTER,    HEDDLE_COLLECTIVE_TRANSFER};
+    const auto text = with_.world.plan(collectives[static_cast<std::size_t>(what_)], unit_, type_);
+    const auto name = text.substr(0, text.find_first_of(":, "));
+    if (parse_way(name)) measured.algo = name;
+  }
 
   [[nodiscard]] std::size_t bytes(std::size_t elements) const { return elements * bytes_of(type_); }
   [[nodiscard]] int previous() const { return (me_ + n_pes_ - 1) % n_pes_; }

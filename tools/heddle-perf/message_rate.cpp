@@ -18,10 +18,15 @@ int batch_of(std::size_t bytes) {
 }
 
 std::vector<int> queue_counts(const session& with) {
+  const int contexts = with.world.ref().n_contexts();
+  if (with.chosen.queues > contexts && with.world.ref().has_network())
+    throw usage_error(fmt::format(
+        "--queues {}: each is a context of its own, of which there are {}; raise HEDDLE_CONTEXTS",
+        with.chosen.queues, contexts));
   if (with.chosen.queues > 0) return {with.chosen.queues};
   std::vector<int> counts;
-  for (int n = 1; n < with.world.ref().n_contexts(); n *= 2) counts.push_back(n);
-  counts.push_back(with.world.ref().n_contexts());
+  for (int n = 1; n < contexts; n *= 2) counts.push_back(n);
+  counts.push_back(contexts);
   return counts;
 }
 

@@ -83,12 +83,7 @@ void results::progress(const std::string& what) const {
 
 void results::add(std::vector<row> line) {
   if (forced_)
-    for (row& each : line) {
-      each.is_forced = true;
-      if (each.algo != "none") continue;
-      each.algo = name_of(forced_->algorithm);
-      each.proto = name_of(forced_->protocol);
-    }
+    for (row& each : line) label(each);
   lines_.push_back(line);
   if (!speaks_) return;
   if (::isatty(STDERR_FILENO)) fmt::print(stderr, "\r\033[K");
@@ -102,6 +97,28 @@ void results::add(std::vector<row> line) {
   if (first.queues > 0) fmt::print("{:>8}{:>10.3f}", first.queues, first.rate);
   fmt::print("\n");
   std::fflush(stdout);
+}
+
+/// By what was forced, which the plan has taken or not.
+void results::label(row& forced) {
+  forced.is_forced = true;
+  const std::string wanted = name_of(forced_->algorithm);
+  const std::string protocol = name_of(forced_->protocol);
+  const bool any = forced_->protocol == HEDDLE_PROTOCOL_AUTO;
+  // What combines nothing tells no protocol: it has two, and one shot is direct, by slots.
+  const bool combines = forced.proto != "none";
+  const bool goes = n_pes_ == 1 || forced.algo == "none" || forced.algo == wanted ||
+                    (!combines && wanted == "one_shot" && forced.algo == "direct");
+  const bool speaks =
+      n_pes_ == 1 || any ||
+      (combines ? forced.proto == protocol : forced_->protocol != HEDDLE_PROTOCOL_LL128);
+  if (!goes || !speaks) {
+    not_taken_.insert(fmt::format("{}{}{} went {}{}{}", wanted, any ? "" : ":", any ? "" : protocol,
+                                  forced.algo, combines ? ":" : "", combines ? forced.proto : ""));
+    return;
+  }
+  forced.algo = wanted;
+  if (!combines) forced.proto = protocol;
 }
 
 bool results::finish() {
@@ -123,10 +140,11 @@ bool results::finish() {
                          : "(not checked)");
     fmt::print("# Avg bus bandwidth    : {:.4f}\n",
                rows == 0 ? 0.0 : bandwidth / static_cast<double>(rows));
+    for (const auto& each : not_taken_) fmt::print("# Not the way asked for  : {} FAILED\n", each);
     if (!chosen_.json_file.empty()) write_json();
     if (!chosen_.csv_file.empty()) write_csv();
   }
-  return wrong == 0;
+  return wrong == 0 && not_taken_.empty();
 }
 
 void results::write_json() const {

@@ -4,6 +4,7 @@
 
 #include <heddle/runtime.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,10 +27,12 @@ class results {
   void add(std::vector<row> line);
   /// On a terminal: what is being measured, to be overwritten by the next line.
   void progress(const std::string& what) const;
-  /// The closing lines, and the files. False if any element was wrong.
+  /// The closing lines, and the files. False if any element was wrong, or a way that was forced not
+  /// taken.
   bool finish();
 
  private:
+  void label(row& forced);
   void write_json() const;
   void write_csv() const;
 
@@ -38,6 +41,7 @@ class results {
   const int n_pes_;
   const std::string device_;
   std::optional<way> forced_;
+  std::set<std::string> not_taken_;  ///< what went which way instead
   std::vector<std::vector<row>> lines_;
 };
 

@@ -102,9 +102,10 @@ class session {
     }
     return largest(time);
   }
+  /// The sum of all PEs' values, or at least this one's: it may be added up by what is tested.
   [[nodiscard]] std::size_t total(std::size_t value) const {
-    return static_cast<std::size_t>(
-        reduced(integer_, static_cast<std::int64_t>(value), heddle::op::sum));
+    const auto sum = reduced(integer_, static_cast<std::int64_t>(value), heddle::op::sum);
+    return std::max(value, static_cast<std::size_t>(sum));
   }
 
   /// Of the calls that run(n) makes back to back: the median over batches. All PEs agree on the

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -69,7 +68,7 @@ std::vector<group> groups_here(bool on_host, bool has_network) {
                              {{"rooted_words", broadcast, {one_shot, ll}, k * more},
                               {"rooted_slots", broadcast, {one_shot, simple}, 8 * k * more},
                               {"rooted_direct", broadcast, {direct, simple}, 8 * k * more}}}};
-  if (!on_host) {
+  if (!on_host) {  // where lines arrive whole, and PEs have links at all
     all[0].ways.push_back({"one_shot_ll128", all_reduce, {one_shot, ll128}, 8 * k * more});
     all[1].ways.push_back({"link_ll128", all_reduce, {ring, ll128}, 8 * k * more});
   }
@@ -135,6 +134,17 @@ class tuner {
         input_(with, (std::size_t{16} << 20) + 16),
         output_(with, (std::size_t{16} << 20) * n_pes_ + 16) {}
 
+  /// Whether the way is there, as plans tell.
+  [[nodiscard]] bool has(const candidate& wanted) const try {
+    if (wanted.what != HEDDLE_COLLECTIVE_ALL_REDUCE) return true;
+    const forced_way forced(with_.world, wanted.to, true);
+    return with_.world.plan(wanted.what, 2, HEDDLE_FLOAT32)
+        .starts_with(
+            fmt::format("{} {}", name_of(wanted.to.algorithm), name_of(wanted.to.protocol)));
+  } catch (const heddle::error&) {
+    return false;
+  }
+
   [[nodiscard]] std::vector<point> measure(const candidate& wanted) {
     std::vector<point> points;
     const forced_way forced(with_.world, wanted.to, wanted.what == HEDDLE_COLLECTIVE_ALL_REDUCE);
@@ -188,8 +198,7 @@ void tune(const session& with) {
     throw std::runtime_error(
         fmt::format("tune is for 2 to 64 PEs, which this job has not: {}", n_pes));
   // Before minutes of measuring, not after.
-  if (speaks && !std::ofstream(with.chosen.profile, std::ios::app))
-    throw std::runtime_error("cannot write " + with.chosen.profile);
+  if (speaks) check_writable(with.chosen.profile);
   const auto before = costs_now(with.runtime);
   auto found = before;
   ordered_json profile = {
@@ -198,7 +207,10 @@ void tune(const session& with) {
       {"ways", ordered_json::object()},  {"measured_us", ordered_json::object()}};
   tuner measuring(with);
   int changed = 0;
-  const auto groups = groups_here(with.on_host, with.world.ref().has_network());
+  auto groups = groups_here(with.on_host, with.world.ref().has_network());
+  for (group& all : groups)
+    std::erase_if(all.ways, [&](const candidate& each) { return !measuring.has(each); });
+  std::erase_if(groups, [](const group& all) { return all.ways.empty(); });
   for (const group& all : groups) {
     for (const candidate& each : all.ways) {
       const auto points = measuring.measure(each);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string_view>
@@ -27,7 +28,7 @@ std::string title_of(const json_value& row, std::size_t n_pes) {
   return title + fmt::format(", {} PE{}", n_pes, n_pes == 1 ? "" : "s");
 }
 
-perf_run::line read_line(const json_value& row, std::size_t n_pes) {
+perf_run::line read_line(const json_value& row, std::size_t n_pes, bool several_roots) {
   perf_run::line read;
   read.title = title_of(row, n_pes);
   read.bytes = row["bytes"].integer();
@@ -37,8 +38,9 @@ perf_run::line read_line(const json_value& row, std::size_t n_pes) {
   read.in_place = row["in_place"].truth();
   if (row.has("queues")) {
     const auto queues = row["queues"].integer();
-    read.way = fmt::format(", {} queue{}", queues, queues == 1 ? "" : "s");
+    read.way += fmt::format(", {} queue{}", queues, queues == 1 ? "" : "s");
   }
+  if (several_roots) read.way += fmt::format(", root {}", row["root"].integer());
   const auto algo = row["algo"].text();
   if (algo != "none") read.plan = algo + " " + row["proto"].text();
   if (row.has("forced")) read.way += ", " + read.plan;
@@ -66,6 +68,20 @@ curve& found(std::vector<curve>& all, const std::string& name) {
   return all.back();
 }
 
+/// A size that is there already was measured in several cycles: the median of them.
+void add_point(curve& to, const point& measured) {
+  const auto same = std::find_if(to.points.begin(), to.points.end(),
+                                 [&](const point& each) { return each.bytes == measured.bytes; });
+  if (same == to.points.end()) {
+    to.points.push_back(measured);
+    return;
+  }
+  const double moved = same->busbw * same->time_us;  // in any time
+  same->rounds.push_back(measured.time_us);
+  same->time_us = median(same->rounds);
+  same->busbw = same->time_us > 0 ? moved / same->time_us : 0;
+}
+
 }  // namespace
 
 perf_run read_perf(const json_value& file, const std::string& label) {
@@ -78,8 +94,11 @@ perf_run read_perf(const json_value& file, const std::string& label) {
                 {"command", file["command"].text()},
                 {"heddle version", file["version"].text()},
                 {"PEs", fmt::format("{}", n_pes)}};
+  std::set<std::size_t> roots;
+  for (const auto& row : file["rows"].items())
+    if (row.has("root")) roots.insert(row["root"].integer());
   for (const auto& row : file["rows"].items()) {
-    read.lines.push_back(read_line(row, n_pes));
+    read.lines.push_back(read_line(row, n_pes, roots.size() > 1));
     const auto& last = read.lines.back();
     const auto wrong = row["wrong"];
     if (!wrong.is_null() && wrong.integer() > 0)
@@ -112,8 +131,8 @@ section combine(const std::vector<perf_run>& runs) {
           labels[each.title].size() > 1 ? fmt::format(" ({})", without_json(run.label)) : "";
       auto& curves = found(comparisons, each.title).curves;
       const auto add = [&](const char* what, double time_us, double busbw) {
-        found(curves, fmt::format("heddle{}{}{}{}", each.way, placement, what, of_file))
-            .points.push_back({each.bytes, time_us, busbw, each.plan, {time_us}});
+        add_point(found(curves, fmt::format("heddle{}{}{}{}", each.way, placement, what, of_file)),
+                  {each.bytes, time_us, busbw, each.plan, {time_us}});
       };
       add("", each.time_us, each.busbw);
       add(", latency", each.latency_us, 0);
