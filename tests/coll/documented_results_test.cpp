@@ -1,0 +1,325 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// What is promised of results beside the values themselves: the order in which inputs are combined,
+// the same bits on all PEs and in every run, and the corners of the operations. The other suites'
+// inputs are exact in any order; these are not.
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "coll/dealt_domains.hpp"
+#include "coll/reduction_runner.hpp"
+
+using namespace heddle;
+using namespace heddle::testing;
+
+namespace {
+
+constexpr plan all_plans[] = {
+    {.algo = algorithm::one_shot, .proto = protocol::ll},
+    {.algo = algorithm::one_shot, .proto = protocol::ll128},
+    {.algo = algorithm::one_shot, .proto = protocol::simple},
+    {.algo = algorithm::two_shot, .proto = protocol::simple},
+    {.algo = algorithm::multicast, .proto = protocol::simple},
+    {.algo = algorithm::ring, .proto = protocol::simple},
+    {.algo = algorithm::ring, .proto = protocol::simple, .wide = true},
+    {.algo = algorithm::ring, .proto = protocol::ll},
+    {.algo = algorithm::ring, .proto = protocol::ll128},
+    {.algo = algorithm::tree, .proto = protocol::simple},
+    {.algo = algorithm::tree, .proto = protocol::ll},
+    {.algo = algorithm::tree, .proto = protocol::ll128},
+    {.algo = algorithm::hierarchical, .proto = protocol::simple},
+};
+
+/// Every PE's elements.
+template <class T>
+using columns = std::vector<std::vector<T>>;
+
+/// What all PEs have after an AllReduce of these inputs.
+template <class T>
+columns<T> all_reduce(const local_team& team, const plan& chosen, const team_domains& domains,
+                      heddle_type_t type, heddle_op_t op, const columns<T>& inputs) {
+  columns<T> outputs(inputs.size(), std::vector<T>(inputs[0].size()));
+  team.run([&](int pe) {
+    const auto i = static_cast<std::size_t>(pe);
+    library_kernel kernel{all_reduce_kernel(type, op).on_host,
+                          args_of(chosen, team.ref(pe), type, op, inputs[i].data(),
+                                  outputs[i].data(), inputs[i].size(), team.ring())};
+    set_domains(kernel.args.topology, domains, domains.pes.data());
+    team.launch(pe, 2, kernel);
+    if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
+  });
+  return outputs;
+}
+
+/// check(reduce, n_pes, plan), where reduce<T>(type, op, inputs) is an AllReduce by that plan.
+template <class Check>
+void with_every_plan(const Check& check) {
+  for (const int n_pes : fewer<int>({2, 3, 4, 7}, {3, 4}))
+    for (const plan& chosen : all_plans) {
+      const bool by_domains = chosen.algo == algorithm::hierarchical;
+      if (by_domains && n_pes != 4) continue;
+      const auto domains = by_domains ? domains_of(n_pes, n_pes / 2, false) : team_domains{};
+      const local_team team(n_pes, {.threads = block_threads()});
+      CAPTURE(n_pes);
+      CAPTURE(name_of(chosen.algo));
+      CAPTURE(name_of(chosen.proto));
+      CAPTURE(chosen.wide);
+      check(
+          [&]<class T>(heddle_type_t type, heddle_op_t op, const columns<T>& inputs) {
+            return all_reduce(team, chosen, domains, type, op, inputs);
+          },
+          n_pes, chosen);
+    }
+}
+
+template <class T>
+double value_of(T of) {
+  if constexpr (small_float<T>)
+    return static_cast<double>(to_float(of));
+  else
+    return static_cast<double>(of);
+}
+
+template <class T>
+T sum_of(T a, T b) {
+  if constexpr (small_float<T>)
+    return from_float<T>(to_float(a) + to_float(b));
+  else
+    return a + b;
+}
+
+template <class T>
+bool same_bits(const T& a, const T& b) {
+  return std::memcmp(&a, &b, sizeof(T)) == 0;
+}
+
+/// The sum of x in that order of PEs, rounded at every step or once.
+template <class T>
+T folded(const std::vector<T>& x, bool once) {
+  if constexpr (small_float<T>) {
+    if (once) {
+      float sum = to_float(x[0]);
+      for (std::size_t i = 1; i < x.size(); ++i) sum += to_float(x[i]);
+      return from_float<T>(sum);
+    }
+  }
+  T sum = x[0];
+  for (std::size_t i = 1; i < x.size(); ++i) sum = sum_of(sum, x[i]);
+  return sum;
+}
+
+template <class T>
+std::vector<T> rotated(std::vector<T> x, std::size_t first) {
+  std::rotate(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(first), x.end());
+  return x;
+}
+
+template <class T>
+T up_the_tree(const std::vector<T>& x, int pe, int tree) {
+  const auto& mine = topology_of(pe, static_cast<int>(x.size())).trees[tree];
+  const T own = x[static_cast<std::size_t>(pe)];
+  if (mine.children[0] < 0 && mine.children[1] < 0) return own;
+  // Children first, in order, then this PE's.
+  std::vector<T> parts;
+  for (const int child : mine.children)
+    if (child >= 0) parts.push_back(up_the_tree(x, child, tree));
+  parts.push_back(own);
+  return folded(parts, true);
+}
+
+/// What the sum of one element may be: which of the ring's chunks or of the two trees it belongs
+/// to, is not told here.
+template <class T>
+std::vector<T> sums_of(const plan& by, const std::vector<T>& x) {
+  const std::size_t n = x.size();
+  std::vector<T> all;
+  switch (by.algo) {
+    case algorithm::ring:
+      for (std::size_t c = 0; c < n; ++c) all.push_back(folded(rotated(x, c), by.wide));
+      return all;
+    case algorithm::tree:
+      for (const int tree : {0, 1})
+        for (int pe = 0; pe < static_cast<int>(n); ++pe)
+          if (topology_of(pe, static_cast<int>(n)).trees[tree].parent < 0)
+            all.push_back(up_the_tree(x, pe, tree));
+      return all;
+    case algorithm::hierarchical: {
+      const auto half = static_cast<std::ptrdiff_t>(n / 2);
+      const std::vector<T> hosts = {folded(std::vector<T>(x.begin(), x.begin() + half), true),
+                                    folded(std::vector<T>(x.begin() + half, x.end()), true)};
+      return {folded(hosts, true)};
+    }
+    default:
+      return {folded(x, true)};
+  }
+}
+
+/// Of so different sizes, and both signs, that the order of a sum shows.
+template <class T>
+columns<T> uneven_inputs(int n_pes, std::size_t count) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<float> significand(1, 2);
+  std::uniform_int_distribution<int> exponent(-6, 6), sign(0, 1);
+  columns<T> all(static_cast<std::size_t>(n_pes), std::vector<T>(count));
+  for (auto& column : all)
+    for (auto& each : column) {
+      const float value =
+          std::ldexp(significand(random), exponent(random)) * (sign(random) ? 1.0f : -1.0f);
+      if constexpr (small_float<T>)
+        each = from_float<T>(value);
+      else
+        each = static_cast<T>(value) / 3;
+    }
+  return all;
+}
+
+template <class T>
+void check_order(const auto& reduce, int n_pes, const plan& chosen, heddle_type_t type) {
+  constexpr std::size_t count = 3001;
+  const auto inputs = uneven_inputs<T>(n_pes, count);
+  const auto found = reduce(type, HEDDLE_SUM, inputs);
+  for (const auto& theirs : found)
+    REQUIRE(first_difference(theirs.data(), found[0].data(), count) == count);
+  const auto again = reduce(type, HEDDLE_SUM, inputs);
+  REQUIRE(first_difference(again[0].data(), found[0].data(), count) == count);
+  std::size_t strange = 0, ordered = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<T> x;
+    for (const auto& column : inputs) x.push_back(column[i]);
+    const auto may_be = sums_of(chosen, x);
+    strange += std::none_of(may_be.begin(), may_be.end(),
+                            [&](const T& each) { return same_bits(each, found[0][i]); });
+    std::reverse(x.begin(), x.end());
+    ordered += !same_bits(folded(x, true), found[0][i]);
+  }
+  CHECK(strange == 0);
+  // Small floats, whose sums have bits to spare, are hardly told apart.
+  if (n_pes > 2 && !small_float<T>) CHECK(ordered > 0);
+}
+
+}  // namespace
+
+TEST_CASE("inputs are combined in the order that is documented, alike on all PEs and every time") {
+  with_every_plan([](const auto& reduce, int n_pes, const plan& chosen) {
+    check_order<float>(reduce, n_pes, chosen, HEDDLE_FLOAT32);
+    check_order<double>(reduce, n_pes, chosen, HEDDLE_FLOAT64);
+    check_order<f16>(reduce, n_pes, chosen, HEDDLE_FLOAT16);
+    check_order<bf16>(reduce, n_pes, chosen, HEDDLE_BFLOAT16);
+  });
+}
+
+namespace {
+
+template <class T>
+void check_extremes(const auto& reduce, int n_pes, heddle_type_t type) {
+  // As signed numbers, or by their low bits, these have another order.
+  constexpr T high = std::numeric_limits<T>::max(), low = std::numeric_limits<T>::lowest();
+  const std::vector<T> some = {high, low, static_cast<T>(high / 2 + 1), T{5}, T{0}};
+  columns<T> inputs;
+  for (int pe = 0; pe < n_pes; ++pe)
+    inputs.push_back(rotated(some, static_cast<std::size_t>(pe) % 5));
+  const auto least = reduce(type, HEDDLE_MIN, inputs);
+  const auto largest = reduce(type, HEDDLE_MAX, inputs);
+  for (std::size_t i = 0; i < some.size(); ++i) {
+    T min = inputs[0][i], max = inputs[0][i];
+    for (const auto& column : inputs) {
+      min = std::min(min, column[i]);
+      max = std::max(max, column[i]);
+    }
+    for (std::size_t pe = 0; pe < inputs.size(); ++pe) {
+      CHECK(least[pe][i] == min);
+      CHECK(largest[pe][i] == max);
+    }
+  }
+}
+
+template <class T>
+void check_average(const auto& reduce, int n_pes, heddle_type_t type) {
+  // Negative where there is such, and divided by nothing; the last wrap.
+  constexpr std::size_t count = 40;
+  columns<T> inputs(static_cast<std::size_t>(n_pes), std::vector<T>(count));
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t pe = 0; pe < inputs.size(); ++pe)
+      inputs[pe][i] = i < 30 ? static_cast<T>(static_cast<int>(i + pe) - 17)
+                             : static_cast<T>(std::numeric_limits<T>::max() - static_cast<T>(i));
+  const auto found = reduce(type, HEDDLE_AVG, inputs);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint64_t sum = 0;
+    for (const auto& column : inputs) sum += static_cast<std::uint64_t>(column[i]);
+    const T wrapped = static_cast<T>(sum);
+    T expected;
+    if constexpr (std::is_signed_v<T>)
+      expected = static_cast<T>(static_cast<std::int64_t>(wrapped) / n_pes);
+    else
+      expected =
+          static_cast<T>(static_cast<std::uint64_t>(wrapped) / static_cast<std::uint64_t>(n_pes));
+    for (const auto& theirs : found) CHECK(theirs[i] == expected);
+  }
+}
+
+template <class T>
+void check_nan(const auto& reduce, int n_pes, heddle_type_t type) {
+  // Element i has one from PE i, the last from none.
+  const auto n = static_cast<std::size_t>(n_pes);
+  const auto number = [](float value) {
+    if constexpr (small_float<T>)
+      return from_float<T>(value);
+    else
+      return static_cast<T>(value);
+  };
+  columns<T> inputs(n, std::vector<T>(n + 1, number(1)));
+  for (std::size_t pe = 0; pe < n; ++pe)
+    inputs[pe][pe] = number(std::numeric_limits<float>::quiet_NaN());
+  for (const auto op : {HEDDLE_MIN, HEDDLE_MAX})
+    for (const auto& theirs : reduce(type, op, inputs)) {
+      for (std::size_t i = 0; i < n; ++i) CHECK(std::isnan(value_of(theirs[i])));
+      CHECK(value_of(theirs[n]) == 1);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("minima and maxima are those of the type's own order") {
+  with_every_plan([](const auto& reduce, int n_pes, const plan&) {
+    check_extremes<std::uint8_t>(reduce, n_pes, HEDDLE_UINT8);
+    check_extremes<std::uint16_t>(reduce, n_pes, HEDDLE_UINT16);
+    check_extremes<std::uint32_t>(reduce, n_pes, HEDDLE_UINT32);
+    check_extremes<std::uint64_t>(reduce, n_pes, HEDDLE_UINT64);
+    check_extremes<std::int8_t>(reduce, n_pes, HEDDLE_INT8);
+    check_extremes<std::int16_t>(reduce, n_pes, HEDDLE_INT16);
+    check_extremes<std::int32_t>(reduce, n_pes, HEDDLE_INT32);
+    check_extremes<std::int64_t>(reduce, n_pes, HEDDLE_INT64);
+    check_extremes<float>(reduce, n_pes, HEDDLE_FLOAT32);
+    check_extremes<double>(reduce, n_pes, HEDDLE_FLOAT64);
+  });
+}
+
+TEST_CASE("averages of integers, whose sums wrap, are cut off towards zero") {
+  with_every_plan([](const auto& reduce, int n_pes, const plan&) {
+    check_average<std::uint8_t>(reduce, n_pes, HEDDLE_UINT8);
+    check_average<std::uint16_t>(reduce, n_pes, HEDDLE_UINT16);
+    check_average<std::uint32_t>(reduce, n_pes, HEDDLE_UINT32);
+    check_average<std::uint64_t>(reduce, n_pes, HEDDLE_UINT64);
+    check_average<std::int8_t>(reduce, n_pes, HEDDLE_INT8);
+    check_average<std::int16_t>(reduce, n_pes, HEDDLE_INT16);
+    check_average<std::int32_t>(reduce, n_pes, HEDDLE_INT32);
+    check_average<std::int64_t>(reduce, n_pes, HEDDLE_INT64);
+  });
+}
+
+TEST_CASE("a NaN of any PE is the minimum and the maximum") {
+  with_every_plan([](const auto& reduce, int n_pes, const plan&) {
+    check_nan<f8_e4m3>(reduce, n_pes, HEDDLE_FLOAT8_E4M3);
+    check_nan<f8_e5m2>(reduce, n_pes, HEDDLE_FLOAT8_E5M2);
+    check_nan<f16>(reduce, n_pes, HEDDLE_FLOAT16);
+    check_nan<bf16>(reduce, n_pes, HEDDLE_BFLOAT16);
+    check_nan<float>(reduce, n_pes, HEDDLE_FLOAT32);
+    check_nan<double>(reduce, n_pes, HEDDLE_FLOAT64);
+  });
+}
