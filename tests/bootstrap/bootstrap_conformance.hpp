@@ -27,9 +27,8 @@ struct rank_context {
 struct test_case {
   std::string_view name;
   std::vector<int> sizes;
-  /// True if a rank dies on purpose: the launcher must let the others live.
-  bool has_death;
-  /// How long the slowest rank may take. A starter allows some more before it gives up.
+  /// How long the slowest rank may take, once it has joined: what takes longer was saved by some
+  /// deadline, though it came to the right end.
   double seconds;
   void (*body)(rank_context&);
 };

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// One rank of a conformance case under a launcher: launched_rank SIZE CASE. Exits with 0, or says
-// on stderr what failed and exits with 1.
+// One rank of a conformance case under a launcher: launched_rank SIZE CASE. Says that it was RIGHT
+// and exits with 0, or says on stderr what failed and exits with 1. Both are said since a launcher
+// tells of a job's worst status alone: of one in which a rank dies on purpose, that of the death.
 #include <signal.h>
 #include <unistd.h>
 
@@ -35,6 +36,7 @@ int main(int argc, char** argv) {
       ::kill(::getpid(), SIGKILL);
       ::pause();
     });
+    std::printf("RIGHT: rank %d\n", rank);
     return 0;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "rank %d: %s\n", rank, e.what());

@@ -4,8 +4,10 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 
 #include "bootstrap_conformance.hpp"
@@ -31,12 +33,21 @@ inline std::string run_on_all(int size, const std::function<void(int rank)>& bod
   return failures;
 }
 
+/// What is added to the seconds of a case: 16 ranks may share two processors with other tests, and
+/// run under a sanitizer.
+inline constexpr double seconds_for_busy_processors = 10;
+
 /// Runs `chosen` on `size` threads, each with the bootstrap that `join(rank)` gives it.
 inline std::string run_on_threads(const test_case& chosen, int size,
                                   const std::function<std::unique_ptr<bootstrap>(int rank)>& join) {
   return run_on_all(size, [&](int rank) {
     auto self = join(rank);
+    const auto start = std::chrono::steady_clock::now();
     run_rank(*self, chosen, [] { throw rank_death(); });
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    expect(took.count() < chosen.seconds + seconds_for_busy_processors,
+           "it took " + std::to_string(took.count()) + " s, and may take " +
+               std::to_string(chosen.seconds));
   });
 }
 

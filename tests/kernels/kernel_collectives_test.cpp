@@ -77,16 +77,19 @@ struct call_one {
   }
 };
 
-/// Element i of a PE's input.
-int value_of(int pe, std::size_t i) { return pe * 10'007 + static_cast<int>(i % 9973); }
+/// Element i of a PE's input: of each call another, so that what one has left is nothing for the
+/// next.
+int value_of(int call, int pe, std::size_t i) {
+  return call % 1009 * 31 + pe * 10'007 + static_cast<int>(i % 9973);
+}
 
 /// What `me` has in its output, or -1 where nothing may be written.
-int expected_of(which what, int me, int n_pes, std::size_t n, int root, std::size_t i) {
+int expected_of(int call, which what, int me, int n_pes, std::size_t n, int root, std::size_t i) {
   const auto pe = static_cast<int>(i / n);
   const std::size_t at = i % n;
   const auto sum_at = [&](std::size_t place) {
     int sum = 0;
-    for (int other = 0; other < n_pes; ++other) sum += value_of(other, place);
+    for (int other = 0; other < n_pes; ++other) sum += value_of(call, other, place);
     return sum;
   };
   const std::size_t mine = static_cast<std::size_t>(me) * n + at;
@@ -101,15 +104,15 @@ int expected_of(which what, int me, int n_pes, std::size_t n, int root, std::siz
     case which::reduce:
       return pe == 0 && is_root ? sum_at(at) : -1;
     case which::broadcast:
-      return pe == 0 ? value_of(root, at) : -1;
+      return pe == 0 ? value_of(call, root, at) : -1;
     case which::all_gather:
-      return value_of(pe, at);
+      return value_of(call, pe, at);
     case which::all_to_all:
-      return value_of(pe, mine);
+      return value_of(call, pe, mine);
     case which::gather:
-      return is_root ? value_of(pe, at) : -1;
+      return is_root ? value_of(call, pe, at) : -1;
     case which::scatter:
-      return pe == 0 ? value_of(root, mine) : -1;
+      return pe == 0 ? value_of(call, root, mine) : -1;
   }
   return -1;
 }
@@ -128,10 +131,11 @@ class caller {
         output_(input_ + most * pieces()) {}
 
   void call(which what, std::size_t n, int blocks, bool alone) {
+    ++calls_;
     const int root = static_cast<int>((n + static_cast<std::size_t>(blocks)) % pieces());
     const std::size_t all = std::max<std::size_t>(n * pieces(), 1);
     std::vector<int> input(all);
-    for (std::size_t i = 0; i < all; ++i) input[i] = value_of(me_, i);
+    for (std::size_t i = 0; i < all; ++i) input[i] = value_of(calls_, me_, i);
     write(queue_, input_, input);
     write(queue_, output_, std::vector<int>(all, -1));
     launch(queue_, blocks, threads(), call_one{}, what, alone, team_.ref(), input_, output_, n,
@@ -140,8 +144,8 @@ class caller {
     const auto got = read(queue_, in_place ? input_ : output_, all);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < n * pieces(); ++i) {
-      const int right = !in_place ? expected_of(what, me_, n_pes_, n, root, i)
-                        : i < n   ? expected_of(which::all_reduce, me_, n_pes_, n, root, i)
+      const int right = !in_place ? expected_of(calls_, what, me_, n_pes_, n, root, i)
+                        : i < n   ? expected_of(calls_, which::all_reduce, me_, n_pes_, n, root, i)
                                   : input[i];
       wrong += got[i] != right;
     }
@@ -163,6 +167,7 @@ class caller {
   device_array<int> own_;
   int* input_;
   int* output_;
+  int calls_ = 0;
 };
 
 struct largest_magnitude {

@@ -89,8 +89,11 @@ struct call_one {
   }
 };
 
-/// Element i of what a PE has.
-int value_of(int pe, std::size_t i) { return pe * 10'007 + static_cast<int>(i % 9973); }
+/// Element i of what a PE has: of each call another, so that what one has left is nothing for the
+/// next.
+int value_of(int call, int pe, std::size_t i) {
+  return call % 1009 * 31 + pe * 10'007 + static_cast<int>(i % 9973);
+}
 
 /// One PE's part of calls in which PE a has for PE b weight(a, b) times n elements; in what all
 /// have alike, weight(b, b).
@@ -109,6 +112,7 @@ class caller {
         output_(input_ + room_) {}
 
   void call(which what, std::size_t n, int blocks, bool alone, int block_threads = threads()) {
+    ++calls_;
     const bool to_each = what == which::all_to_all_v || is_transfer(what);
     const auto in =
         laid_out([&](int pe) { return (to_each ? weight(me_, pe) : weight(pe, pe)) * n; });
@@ -119,7 +123,7 @@ class caller {
       all.insert(all.end(), list->begin(), list->end());
     write(queue_, lists_.data(), all);
     std::vector<int> input(room_);
-    for (std::size_t i = 0; i < room_; ++i) input[i] = value_of(me_, i);
+    for (std::size_t i = 0; i < room_; ++i) input[i] = value_of(calls_, me_, i);
     std::vector<int> output(room_, -1);
     const auto me = static_cast<std::size_t>(me_);
     if (what == which::all_gather_v_in_place)
@@ -166,7 +170,7 @@ class caller {
   void expect(which what, const layout& in, const layout& out, std::size_t n,
               std::vector<int>& output) const {
     const auto piece = [&](int from, std::size_t first, std::size_t count, std::size_t place) {
-      for (std::size_t i = 0; i < count; ++i) output[place + i] = value_of(from, first + i);
+      for (std::size_t i = 0; i < count; ++i) output[place + i] = value_of(calls_, from, first + i);
     };
     const auto count_from = [&](int pe) { return out.counts[static_cast<std::size_t>(pe)]; };
     const auto place_from = [&](int pe) { return out.places[static_cast<std::size_t>(pe)]; };
@@ -186,7 +190,7 @@ class caller {
         const auto me = static_cast<std::size_t>(me_);
         for (std::size_t i = 0; i < in.counts[me]; ++i) {
           output[i] = 0;
-          for (int pe = 0; pe < n_pes_; ++pe) output[i] += value_of(pe, in.places[me] + i);
+          for (int pe = 0; pe < n_pes_; ++pe) output[i] += value_of(calls_, pe, in.places[me] + i);
         }
         return;
       }
@@ -212,6 +216,7 @@ class caller {
   device_array<heddle::size_t> lists_;
   int* input_;
   int* output_;
+  int calls_ = 0;
 };
 
 }  // namespace

@@ -15,6 +15,7 @@ fi
 folder=$(mktemp -d)
 chmod 755 "$folder"
 export LAUNCHER_TEST=$folder  # tells leftovers.py which processes are this test's
+ranks=$here/../bootstrap/count_ranks.sh
 trap '"$here/slurm.sh" down "$folder/slurm"; rm -rf "$folder"' EXIT
 
 # check NAME STATUS PATTERN COMMAND...
@@ -46,7 +47,8 @@ one_node() {
   check "training on one node" 0 "the same within rounding" srun --mpi=pmix -n 3 "$bin/train_digits" --check --epochs 2
   check "hello on one node" 0 "PE 0 of 2 was sent 101" srun --mpi=pmix -n 2 "$bin/hello"
   check "init, again, and after finalize" 0 "RIGHT" srun --mpi=pmix -n 3 "$bin/lifecycle_pe"
-  check "the modex on one node" 0 "" srun --mpi=pmix -n 4 "$bin/launched_rank" 4 "gathers parts of differing sizes"
+  check "the modex on one node" 0 "^4 ranks right, 0 failed$" \
+    "$ranks" srun --mpi=pmix -n 4 "$bin/launched_rank" 4 "gathers parts of differing sizes"
   check "without PMIx it is told how" 1 "srun --mpi=pmix" srun --mpi=none -n 2 "$bin/hello"
   stop
 }
@@ -73,11 +75,12 @@ several_nodes() {
   start "$1" namespaces
   for case in "names are filled in:3" "gathers a megabyte each:5" "barrier waits for the last:8" "a hundred rounds stay in step:5"; do
     size=${case##*:}
-    check "$1 nodes: ${case%:*}" 0 "" srun --mpi=pmix -N "$1" -n "$size" "$bin/launched_rank" "$size" "${case%:*}"
+    check "$1 nodes: ${case%:*}" 0 "^$size ranks right, 0 failed$" \
+      "$ranks" srun --mpi=pmix -N "$1" -n "$size" "$bin/launched_rank" "$size" "${case%:*}"
   done
   # The last rank alone on its node is killed: Slurm lets the others live, and tells them nothing.
-  check "$1 nodes: a rank that dies alone on its node is named" 137 "" \
-    srun --mpi=pmix -N "$1" -n "$1" --ntasks-per-node=1 "$bin/launched_rank" "$1" "the last rank dies"
+  check "$1 nodes: a rank that dies alone on its node is named" 137 "^$(($1 - 1)) ranks right, 0 failed$" \
+    "$ranks" srun --mpi=pmix --kill-on-bad-exit=0 -N "$1" -n "$1" --ntasks-per-node=1 "$bin/launched_rank" "$1" "the last rank dies"
   over_the_network "$1"
   check "$1 nodes: without a network, peers of the other node have no path" 1 "another host" \
     env HEDDLE_TRANSPORT=none srun --mpi=pmix -N "$1" -n "$1" --ntasks-per-node=1 "$bin/hello"

@@ -112,7 +112,7 @@ settings() {
 }
 
 providers() {
-  local provider wait tried=0 all two=("$bin/heddle-run" --bind-to none --keep-going --timeout 50 -n 2)
+  local provider wait fault tried=0 all two=("$bin/heddle-run" --bind-to none --keep-going --timeout 50 -n 2)
   export HEDDLE_P2P_DISABLE=1 HEDDLE_TRANSPORT=libfabric HEDDLE_TIMEOUT=20
   # Which of them there are depends on libfabric's version.
   all=$("$bin/heddle-info" 2>/dev/null)
@@ -122,11 +122,14 @@ providers() {
     export HEDDLE_FABRIC_PROVIDER=$provider
     check "all_reduce over $provider" 0 "Out of bounds values : 0 OK" \
       "${two[@]}" "$bin/heddle-perf" all_reduce -b 8 -e 40000 -f 17 -n 1 -w 0
-    check "put over $provider" 0 "values : 0" "${two[@]}" "$bin/heddle-perf" put -b 1 -e 70001 -f 41 -n 2
+    check "put over $provider" 0 "Out of bounds values : 0 OK" "${two[@]}" "$bin/heddle-perf" put -b 1 -e 70001 -f 41 -n 2
     check "a job over $provider is over it" 0 "pe: 1  path: network  reason: reached by libfabric $provider " \
       "${two[@]}" "$bin/heddle-info"
+    # In libfabric's shm a PE that is killed while it transfers leaves a lock taken, and the other waits within libfabric.
+    fault=kill
+    [ "$provider" != shm ] || fault=kill_idle
     for wait in all_reduce kernel_quiet; do
-      check "a PE dies over $provider, $wait" 137 "^RIGHT" "${two[@]}" "$bin/struck_pe" "$wait" kill 1
+      check "a PE dies over $provider, $wait" 137 "^RIGHT" "${two[@]}" "$bin/struck_pe" "$wait" $fault 1
     done
   done
   [ $tried -ge 3 ] || fail "libfabric has $tried of these providers"

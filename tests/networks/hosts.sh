@@ -14,7 +14,7 @@
 # machine. Status 77: this machine cannot (no root, no namespaces, no netem), and a message says why.
 #
 # A host is its namespaces, which a sleeping process holds (FOLDER/nI: its id and when it began); when it and all others in
-# them have ended, nothing is left of the host.
+# them have ended, nothing is left of the host. It sleeps for an hour: whoever made the host may be killed before it says down.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 action=${1:-} folder=${2:-}
@@ -63,7 +63,7 @@ make_host() {
     mount --rbind "$0/sys.n$1" /sys
     mount --bind "$0/hosts" /etc/hosts
     touch "$0/n$1.made"
-    exec sleep infinity' "$folder" "$i" </dev/null >"$folder/n$i.log" 2>&1 &
+    exec sleep 3600' "$folder" "$i" </dev/null >"$folder/n$i.log" 2>&1 &
   process=$!
   until [ -e "$folder/n$i.made" ]; do
     kill -0 $process 2>/dev/null || cannot "no namespaces can be made: $(cat "$folder/n$i.log")"

@@ -83,10 +83,13 @@ for hosts in two:2:1 two:2:2 three:3:1 three:3:2; do
       awk "/ RIGHT\$/ {right++; hosts[\$6]} END {n = length(hosts); print right \" RIGHT, \" n \" hosts\"}"' \
     "$here" "$folder/$set" "$nodes" "$pes" "$bin"
 done
+ranks=$here/../bootstrap/count_ranks.sh
 for case in "names are filled in" "gathers a megabyte each" "barrier waits for the last" "a hundred rounds stay in step"; do
-  check "bootstrap on three hosts: $case" 0 "" "$here/run_job.sh" "$folder/three" 3 2 -- "$bin/launched_rank" 6 "$case"
+  check "bootstrap on three hosts: $case" 0 "^6 ranks right, 0 failed$" \
+    "$ranks" "$here/run_job.sh" "$folder/three" 3 2 -- "$bin/launched_rank" 6 "$case"
 done
-check "a rank that dies is named" 137 "" "$here/run_job.sh" "$folder/three" 3 1 -- "$bin/launched_rank" 3 "the last rank dies"
+check "a rank that dies is named" 137 "^2 ranks right, 0 failed$" \
+  "$ranks" "$here/run_job.sh" "$folder/three" 3 1 -- "$bin/launched_rank" 3 "the last rank dies"
 
 # What run_job.sh says of jobs that fail.
 check "the first bad status" 5 "" "$here/run_job.sh" "$folder/two" 2 2 -- sh -c '[ $RANK = 2 ] && exit 5; sleep 2; [ $RANK = 1 ] && exit 6; exit 0'

@@ -1,14 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// A PE of a job over the network that something befalls while its PEs wait for each other. Each
-// that lives on prints RIGHT or WRONG, what it was told and how long that and finalize took, and
-// ends with 0 if all was as it should be.
+// A PE of a job over the network that something befalls while its PEs deal with each other and
+// wait for each other; the victim does as the others do until then. Each that lives on prints RIGHT
+// or WRONG, what it was told and how long that and finalize took, and ends with 0 if all was as it
+// should be.
 //
 //     struck_pe WAIT kill VICTIM       the PE kills itself: the others are told that it is lost
+//     struck_pe WAIT kill_idle VICTIM  the same, before it deals with the others
 //     struck_pe WAIT stop VICTIM FILE PLACE
 //                                      it stops: by HEDDLE_TIMEOUT they are told for whom they
-//                                      wait; it is killed when each has noted its end in FILE
+//                                      wait, or that it takes nothing of what it is sent; it is
+//                                      killed when each has noted its end in FILE
 //     struck_pe WAIT link VICTIM FILE PLACE
 //                                      when FILE is there, somebody pulls the cable of its host
 //     struck_pe stray none VICTIM      its kernel puts to what is not symmetric
@@ -86,8 +89,9 @@ class struck_pe {
  public:
   struck_pe(std::string wait, std::string fault, int victim, std::string file,
             const std::string& place)
-      : wait_(std::move(wait)),
-        fault_(std::move(fault)),
+      : strikes_idle_(fault == "kill_idle"),
+        wait_(std::move(wait)),
+        fault_(strikes_idle_ ? "kill" : std::move(fault)),
         victim_(victim),
         file_(std::move(file)),
         place_(place) {}
@@ -103,7 +107,7 @@ class struck_pe {
       heddle::launch(stream, 1, 1, kernel, world.ref(), arguments...);
       stream.synchronize();
     };
-    // Whose own host is cut off waits for another's.
+    // The victim, too, reaches for another: it is struck in the middle of that, or cut off.
     const int whom = me_ == victim_ ? (victim_ + 1) % world.n_pes() : victim_;
     std::map<std::string, std::function<void()>> waits = {
         {"all_reduce",
@@ -154,6 +158,10 @@ class struck_pe {
     if (fault_ == "none")
       return what.status == HEDDLE_ERROR_ABORTED && has("a kernel of " + victim) &&
              has("not symmetric");
+    // What was on its way when it stopped fills the connection: TCP's deadline for that is as long
+    // as the wait's, and may be the first to pass.
+    if (fault_ == "stop" && what.status == HEDDLE_ERROR_PEER_LOST)
+      return has(victim) && has("has taken nothing for") && what.seconds < timeout + slack;
     // Nobody knows who was to write the word.
     const bool names_nobody = wait_ == "wait_until" || wait_ == "kernel_wait";
     const bool says_where = is_near_ || std::regex_search(what.text, place_);
@@ -163,15 +171,25 @@ class struck_pe {
   }
 
  private:
+  /// The victim goes on, and the blow falls in the middle of what it does then. Nobody is in the
+  /// middle of finalize for long: there it falls at once.
   void be_struck() const {
     if (fault_ == "link" && me_ == 0) std::ofstream(file_) << "now\n";
     if (fault_ == "link" && wait_ == "finalize")
       std::this_thread::sleep_for(std::chrono::seconds(1));
-    if (me_ != victim_) return;
-    if (fault_ == "kill") std::raise(SIGKILL);
-    if (fault_ == "stop") std::raise(SIGSTOP);
+    if (me_ != victim_ || (fault_ != "kill" && fault_ != "stop")) return;
+    const int blow = fault_ == "kill" ? SIGKILL : SIGSTOP;
+    if (wait_ == "finalize" || strikes_idle_) {
+      std::raise(blow);
+      return;
+    }
+    std::thread([blow] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      std::raise(blow);
+    }).detach();
   }
 
+  const bool strikes_idle_;
   const std::string wait_;
   const std::string fault_;
   const int victim_;

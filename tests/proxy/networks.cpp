@@ -35,7 +35,8 @@ network memory(const std::string& name, const memory_network_options& options) {
                 for (int pe = 0; pe < n_pes; ++pe) made.transports.push_back(made.memory->make(pe));
                 return with_addresses(std::move(made));
               },
-          .gives_events = options.gives_events};
+          .gives_events = options.gives_events,
+          .tells_of_loss = true};
 }
 
 network with_gpu(network inner, bool is_reached = true) {
@@ -45,16 +46,19 @@ network with_gpu(network inner, bool is_reached = true) {
 }
 
 network tcp() {
-  return {.name = "tcp", .make = [](int n_pes, double timeout, std::uint64_t /*seed*/) {
-            tcp_options options;
-            options.lanes = proxy_ref::max_contexts;
-            options.one_host = true;
-            options.timeout = std::chrono::duration<double>(timeout);
-            made_network made;
-            for (int pe = 0; pe < n_pes; ++pe)
-              made.transports.push_back(make_tcp_transport(options));
-            return with_addresses(std::move(made));
-          }};
+  return {.name = "tcp",
+          .make =
+              [](int n_pes, double timeout, std::uint64_t /*seed*/) {
+                tcp_options options;
+                options.lanes = proxy_ref::max_contexts;
+                options.one_host = true;
+                options.timeout = std::chrono::duration<double>(timeout);
+                made_network made;
+                for (int pe = 0; pe < n_pes; ++pe)
+                  made.transports.push_back(make_tcp_transport(options));
+                return with_addresses(std::move(made));
+              },
+          .tells_of_loss = true};
 }
 
 network fabric(const std::string& name, const std::string& provider,
@@ -96,6 +100,7 @@ network verbs(const std::string& name, int most_ports) {
                 }
                 return with_addresses(std::move(made));
               },
+          .tells_of_loss = true,
           .tells_loss_in = 2};
 }
 
@@ -111,6 +116,7 @@ network unruly(network inner) {
               },
           .gives_events = inner.gives_events,
           .outlives_peers = inner.outlives_peers,
+          .tells_of_loss = inner.tells_of_loss,
           .tells_loss_in = inner.tells_loss_in};
 }
 

@@ -32,6 +32,8 @@ struct network {
   bool waits_for_places = true;
   /// A PE of this very process may go, and the others live on.
   bool outlives_peers = true;
+  /// Who reaches for a peer that has gone is told of it.
+  bool tells_of_loss = false;
   /// Seconds after which it tells of a peer that has gone, where it does.
   double tells_loss_in = 1;
 };

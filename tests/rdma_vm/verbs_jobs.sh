@@ -22,7 +22,7 @@ for suite in kernels_test transfers_test one_sided_test; do
 done
 check "all_reduce of 1 MB" 0 "$right" "$pair" "$bin/heddle-perf" all_reduce -b 1000000 -e 1000000 -n 1 -w 0
 for operation in put get signal atomic; do
-  check "$operation" 0 "values : 0" "$pair" "$bin/heddle-perf" $operation -b 1 -e 70001 -f 41 -n 2
+  check "$operation" 0 "$right" "$pair" "$bin/heddle-perf" $operation -b 1 -e 70001 -f 41 -n 2
 done
 check "the path" 0 "pe: 1  path: network  reason: reached by verbs" "$pair" "$bin/heddle-info"
 for wait in all_reduce kernel_quiet finalize; do
@@ -96,7 +96,7 @@ lossy() {
   on_netem "$2" "$3" || return
   check "all_reduce by $1 on a slow and lossy network" 0 "$right" \
     "$pair" "$bin/heddle-perf" all_reduce -b 68 -e 100000 -f 37 -n 1 -w 0
-  check "put by $1 on a slow and lossy network" 0 "values : 0" "$pair" "$bin/heddle-perf" put -b 1 -e 70001 -f 41 -n 2
+  check "put by $1 on a slow and lossy network" 0 "$right" "$pair" "$bin/heddle-perf" put -b 1 -e 70001 -f 41 -n 2
   for device in $2; do
     if tc -s qdisc show dev "$device" | grep -q "dropped [1-9]"; then passed=$((passed + 1)); else
       fail "$1: $device lost nothing: $(tc -s qdisc show dev "$device")"

@@ -229,6 +229,8 @@ TEST_CASE("a stranger's messages and writes leave a PE as it was") {
         stranger->progress(told);
         self.network().progress(self.told);
       }
+      expect(greeted || wrote || !told.failures.empty(),
+             "the stranger could send nothing, and was not told why");
     }
     expect(std::all_of(self.heap().begin(), self.heap().begin() + 8,
                        [](auto each) { return each == std::byte{0}; }),
