@@ -161,9 +161,18 @@ heddle_runtime::~heddle_runtime() {
   if (bootstrap_) bootstrap_->on_lost({});
 }
 
+void heddle_runtime::complete_puts() {
+  const auto& world = world_->host_ref();
+  for (int i = 0; i < world.n_contexts(); ++i) world.context(i).quiet();
+  world_->check();
+}
+
 void heddle_runtime::barrier() {
   // All PEs find the same here, where one may map all and another not.
-  if (network_ || !why_no_network_.empty()) return bootstrap_->barrier(wait_deadline());
+  if (network_ || !why_no_network_.empty()) {
+    complete_puts();
+    return bootstrap_->barrier(wait_deadline());
+  }
   if (world_->host_ref().barrier(heddle::thread_group{}, heddle::team_memory::host_barrier) !=
       heddle::wait_status::ok)
     world_->check();
@@ -346,9 +355,7 @@ void heddle_runtime::leave_in_order() {
   }
   try {
     if (whole) {
-      const auto& world = world_->host_ref();
-      for (int i = 0; i < world.n_contexts(); ++i) world.context(i).quiet();
-      world_->check();
+      complete_puts();
       bootstrap_->barrier(wait_deadline());
     }
   } catch (const std::exception& failure) {
