@@ -47,10 +47,11 @@ buffer_agreement::buffer_agreement(bootstrap& bootstrap, const gpu::gpu& device,
     rounds_ = std::max(rounds_, theirs.size());
   }
   if (peers.processes && common == 0)
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "heddle_register: the buffers of the PEs were not made to be passed to other "
-                "processes by one type of handle; {}, on every PE",
-                what_to_do);
+    throw agreed_error(
+        HEDDLE_ERROR_INVALID_ARGUMENT,
+        fmt::format("heddle_register: the buffers of the PEs were not made to be passed to other "
+                    "processes by one type of handle; {}, on every PE",
+                    what_to_do));
   if ((common & static_cast<unsigned>(kind_)) == 0) kind_ = descriptor;
 }
 

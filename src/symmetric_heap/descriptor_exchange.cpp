@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -26,9 +27,11 @@
 ///     hello{secret, i} + descriptor           ---->  checks i's pid and user (kernel), the secret
 ///     checks the secret                       <----  hello{secret, j} + descriptor
 ///
-/// A connection waits in the listener's backlog and a message in the socket's buffer, so no rank
-/// waits for another to be in the same step, and the order of ranks needs no care. What a rank does
-/// wait for ends too when the bootstrap loses any rank of the job.
+/// Ranks go through the rounds 0, 1 ... n - 1 of their host, in which i and j meet if (i + j) % n
+/// is the round: whoever waits, waits for one that is in an earlier round, and the earliest for
+/// nobody. Who calls early waits in the listener's backlog. Only so many descriptors may be on
+/// their way at one time (ulimit -n, for all processes of a user), hence not all at once. Every
+/// wait ends too when the bootstrap loses any rank of the job.
 namespace heddle {
 
 namespace {
@@ -89,25 +92,6 @@ struct envelope {
               loss.rank, loss.reason);
 }
 
-/// False: `rank` has closed the connection.
-[[nodiscard]] bool send_hello(int connection, hello message, int descriptor, int rank,
-                              deadline until) {
-  envelope sent(&message);
-  cmsghdr* rights = CMSG_FIRSTHDR(&sent.header);
-  rights->cmsg_level = SOL_SOCKET;
-  rights->cmsg_type = SCM_RIGHTS;
-  rights->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(rights), &descriptor, sizeof(int));
-  // Other processes' descriptors are taken by whom they are for.
-  ssize_t bytes = -1;
-  while ((bytes = ::sendmsg(connection, &sent.header, MSG_NOSIGNAL)) < 0 && errno == ETOOMANYREFS &&
-         !until.passed())
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  if (bytes == static_cast<ssize_t>(sizeof message)) return true;
-  if (errno == EPIPE || errno == ECONNRESET) return false;
-  throw_system_error(errno, "sending the heap's descriptor to PE {}", rank);
-}
-
 struct received_hello {
   bool whole = false;  ///< all of `said` has come
   bool ended = false;  ///< the other side has closed the connection
@@ -143,8 +127,6 @@ class round_of_exchange {
         until_(until),
         mine_{bootstrap.job_secret(), bootstrap.rank()} {}
 
-  /// Pair by pair, each of which is done before its ranks go on, as in a tournament: only so many
-  /// descriptors may be on their way at one time (ulimit -n, for all processes of a user).
   std::map<int, unique_fd> run() {
     const int me = mine_.rank;
     std::vector<int> here;
@@ -186,8 +168,28 @@ class round_of_exchange {
       throw_error(HEDDLE_ERROR_SYSTEM,
                   "the socket of PE {} belongs to another process than {}, or to another user",
                   rank, process(rank).pid);
-    if (!send_hello(connection.get(), mine_, descriptor_, rank, until_)) throw_gone(rank);
+    if (!send_hello(connection.get(), rank)) throw_gone(rank);
     return connection;
+  }
+
+  /// False: `rank` has closed the connection.
+  [[nodiscard]] bool send_hello(int connection, int rank) const {
+    hello message = mine_;
+    envelope sent(&message);
+    cmsghdr* rights = CMSG_FIRSTHDR(&sent.header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(rights), &descriptor_, sizeof(int));
+    // Of too many, others' are taken by whom they are for.
+    while (::sendmsg(connection, &sent.header, MSG_NOSIGNAL) < 0) {
+      if (errno == EPIPE || errno == ECONNRESET) return false;
+      if (errno != ETOOMANYREFS || until_.passed())
+        throw_system_error(errno, "sending the heap's descriptor to PE {}", rank);
+      if (auto loss = bootstrap_.first_loss()) throw_lost(*loss);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
   }
 
   /// Accepts one connection, of the awaited rank or of whoever comes before it.
@@ -200,15 +202,19 @@ class round_of_exchange {
                          awaited);
     }
     // A peer sends its hello as soon as it has connected; a stranger gets a moment.
-    pollfd entry{connection.get(), POLLIN, 0};
     const bool is_stranger = std::none_of(ranks_.begin(), ranks_.end(), [&](const auto& each) {
       return each.same_host && !each.same_process && is_process(connection.get(), each.pid);
     });
-    const auto patience = is_stranger ? deadline::after(moment_for_strangers) : until_;
-    while (::poll(&entry, 1, std::min(until_.poll_milliseconds(), patience.poll_milliseconds())) <
-               0 &&
-           errno == EINTR)
-      continue;
+    if (is_stranger) {
+      pollfd entry{connection.get(), POLLIN, 0};
+      const auto patience = deadline::after(moment_for_strangers);
+      while (::poll(&entry, 1, std::min(until_.poll_milliseconds(), patience.poll_milliseconds())) <
+                 0 &&
+             errno == EINTR)
+        continue;
+    } else {
+      wait_readable(connection.get(), awaited, "said who it is");
+    }
     auto got = receive_hello(connection.get());
     const int caller = got.said.rank;
     const bool known = got.whole && got.said.secret == mine_.secret && caller >= 0 &&
@@ -219,7 +225,7 @@ class round_of_exchange {
                 "dropped a connection to this PE's memory socket that is not from a PE of the job");
       return;
     }
-    if (!send_hello(connection.get(), mine_, descriptor_, caller, until_)) throw_gone(caller);
+    if (!send_hello(connection.get(), caller)) throw_gone(caller);
     keep(caller, std::move(got.descriptor));
   }
 

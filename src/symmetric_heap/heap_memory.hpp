@@ -33,10 +33,11 @@ class heap_memory {
     return first < slot(num_slots_) && start_ < first + bytes;
   }
 
-  /// How much of this PE's heap, from its base, has memory: the same on every PE.
+  /// How much of this PE's heap, from its base, has memory. symmetric_heap::bytes_backed() is what
+  /// all have.
   [[nodiscard]] std::size_t size() const { return size_; }
   /// Grows to at least `bytes` (at most the stride). All PEs call alike. Throws
-  /// HEDDLE_ERROR_OUT_OF_MEMORY if there is not so much, and then nothing has changed.
+  /// HEDDLE_ERROR_OUT_OF_MEMORY if there is not so much, and then nothing has changed here.
   virtual void grow_to(std::size_t bytes) = 0;
 
   /// Why there is no slot for a PE's heap here; nothing for those that are mapped.

@@ -264,8 +264,10 @@ void symmetric_heap::unregister_buffer(void* buffer) {
       is_out = true;
     });
   } catch (const agreed_error&) {
-    // Of memory of the host alone, which is put back without the others.
-    if (is_out) registered_.add(buffer, gone.bytes, gone.alias);
+    // Of memory of the host alone.
+    agreed_step(bootstrap_, deadline::after(options_.timeout), [&] {
+      if (is_out) registered_.add(buffer, gone.bytes, gone.alias);
+    });
     throw;
   }
   memory_->vacate(gone.alias);
