@@ -232,6 +232,13 @@ std::uint64_t run_atomic(const heddle_team& team, void* word, heddle_atomic_op_t
   return old;
 }
 
+/// What another PE was to give is there, or the team has failed meanwhile.
+template <class Transfer>
+void run_now(const Transfer& transfer) {
+  transfer.run();
+  transfer.team.check();
+}
+
 /// Puts checked work on a stream: on the host device `work`, and the team's check after it; else
 /// what `enqueue(queue)` enqueues.
 template <class Work, class Enqueue>
@@ -248,21 +255,21 @@ void run_on(heddle_stream_t stream, heddle_team& team, Work work, Enqueue enqueu
 }  // namespace
 
 heddle_status_t heddle_put(heddle_team_t team, void* dst, const void* src, size_t bytes, int pe) {
-  return guarded([&] { checked_put("heddle_put", team, dst, src, bytes, pe).run(); });
+  return guarded([&] { run_now(checked_put("heddle_put", team, dst, src, bytes, pe)); });
 }
 
 heddle_status_t heddle_put_nbi(heddle_team_t team, void* dst, const void* src, size_t bytes,
                                int pe) {
-  return guarded([&] { checked_put("heddle_put_nbi", team, dst, src, bytes, pe).run(); });
+  return guarded([&] { run_now(checked_put("heddle_put_nbi", team, dst, src, bytes, pe)); });
 }
 
 heddle_status_t heddle_get(heddle_team_t team, void* dst, const void* src, size_t bytes, int pe) {
-  return guarded([&] { checked_get("heddle_get", team, dst, src, bytes, pe).run(); });
+  return guarded([&] { run_now(checked_get("heddle_get", team, dst, src, bytes, pe)); });
 }
 
 heddle_status_t heddle_get_nbi(heddle_team_t team, void* dst, const void* src, size_t bytes,
                                int pe) {
-  return guarded([&] { checked_get("heddle_get_nbi", team, dst, src, bytes, pe).run(); });
+  return guarded([&] { run_now(checked_get("heddle_get_nbi", team, dst, src, bytes, pe)); });
 }
 
 heddle_status_t heddle_put_signal(heddle_team_t team, void* dst, const void* src, size_t bytes,
@@ -270,6 +277,7 @@ heddle_status_t heddle_put_signal(heddle_team_t team, void* dst, const void* src
   return guarded([&] {
     const checked_put put("heddle_put_signal", team, dst, src, bytes, pe);
     checked_signal("heddle_put_signal", put.team, signal, value, op, pe).run_after(put);
+    put.team.check();
   });
 }
 
@@ -278,6 +286,7 @@ heddle_status_t heddle_signal(heddle_team_t team, uint64_t* signal, uint64_t val
   return guarded([&] {
     auto& checked = checked_team(team, "heddle_signal");
     checked_signal("heddle_signal", checked, signal, value, op, pe).run(checked);
+    checked.check();
   });
 }
 
@@ -309,16 +318,25 @@ heddle_status_t heddle_atomic(heddle_team_t team, void* word, size_t bytes, hedd
     const std::uint64_t old = bytes == 8
                                   ? run_atomic<uint64_t>(checked, target, op, value, compare, pe)
                                   : run_atomic<uint32_t>(checked, target, op, value, compare, pe);
+    checked.check();
     if (fetched) *fetched = old;
   });
 }
 
 heddle_status_t heddle_fence(heddle_team_t team) {
-  return guarded([&] { checked_team(team, "heddle_fence").host_ref().fence(); });
+  return guarded([&] {
+    auto& checked = checked_team(team, "heddle_fence");
+    checked.host_ref().fence();
+    checked.check();
+  });
 }
 
 heddle_status_t heddle_quiet(heddle_team_t team) {
-  return guarded([&] { checked_team(team, "heddle_quiet").host_ref().quiet(); });
+  return guarded([&] {
+    auto& checked = checked_team(team, "heddle_quiet");
+    checked.host_ref().quiet();
+    checked.check();
+  });
 }
 
 heddle_status_t heddle_barrier(heddle_team_t team) {

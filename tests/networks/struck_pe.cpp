@@ -35,6 +35,7 @@
 #include <regex>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -118,7 +119,13 @@ class struck_pe {
            world.put_nbi(data.data(), data.data(), data.size(), whom);
            world.quiet();
          }},
-        {"get", [&] { world.get(data.data(), data.data(), data.size(), whom); }},
+        {"get",
+         [&] {
+           std::vector<float> got(data.size());
+           world.get(got.data(), data.data(), got.size(), whom);
+           if (got.front() != 42 || got.back() != 42)
+             throw heddle::error(HEDDLE_ERROR_INTERNAL, "a get that failed says that it has not");
+         }},
         {"atomic", [&] { (void)world.atomic_fetch_add(never.data(), 0, whom); }},
         {"wait_until", [&] { world.wait_until(never.data(), heddle::cmp::ge, 1); }},
         {"kernel_wait", [&] { in_kernel(wait_in_kernel{}, never.data()); }},
@@ -129,6 +136,8 @@ class struck_pe {
            if (me_ == victim_) in_kernel(stray_in_kernel{}, own.data(), (me_ + 1) % world.n_pes());
            world.barrier();
          }}};
+    const std::vector<float> content(data.size(), 42);
+    world.put(data.data(), content.data(), content.size(), me_);
     is_near_ = me_ != victim_ && runtime.ptr(data.data(), victim_) != nullptr;
     world.all_reduce(data.data(), data.data(), 1000, heddle::op::max);
     const auto start = clock_type::now();
@@ -220,7 +229,7 @@ int main(int argc, char** argv) try {
   const bool has_file = stops || fault == "link";
   if (argc != (has_file ? 6 : 4))
     throw std::runtime_error(
-        "struck_pe WAIT kill|none VICTIM, or WAIT stop|link VICTIM FILE PLACE");
+        "struck_pe WAIT kill|kill_idle|none VICTIM, or WAIT stop|link VICTIM FILE PLACE");
   const std::string file = has_file ? argv[4] : "";
   struck_pe pe(argv[1], fault, std::atoi(argv[3]), file, has_file ? argv[5] : "");
   if (stops && std::getenv("RANK") == std::string(argv[3])) end_last(file);

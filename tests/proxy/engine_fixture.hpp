@@ -17,11 +17,13 @@ inline constexpr std::uint64_t job = 42;
 
 class waiter final : public command_engine::producer {
  public:
-  void reply(std::uint64_t index, std::uint64_t value) override {
+  void reply(std::uint64_t index, std::uint64_t value, int lost) override {
     replies.push_back({index, value});
+    if (lost != nobody) missed.push_back(lost);
   }
   [[nodiscard]] bool gave_up(std::uint64_t /*index*/) const override { return false; }
   std::vector<std::pair<std::uint64_t, std::uint64_t>> replies;
+  std::vector<int> missed;  ///< the PEs without which there were replies
 };
 
 /// PE 0 of four, with two lanes and 4096 bytes of heap.

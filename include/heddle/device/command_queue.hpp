@@ -81,6 +81,7 @@ struct alignas(cache_line) command_reply {
   uint64_t stamp;
   uint64_t value;
   uint64_t taken;
+  uint64_t lost;  ///< 0, or 1 more than the PE (of the job) without which there is no answer
 };
 
 /// One queue, as producers see it. `head` is where producers update it quickly, the rest in host

@@ -20,6 +20,9 @@ class slow_wait;
 /// `src` of a get, signals and atomic words are symmetric, the other side is any memory of this PE;
 /// on a GPU, if `pe` may be remote, its global memory: a proxy reaches no thread's or block's own.
 ///
+/// A get, g, fetching atomic or quiet that fails returns as others do: what it gave is valid if the
+/// team is not aborted() after it.
+///
 /// Functions that take a group are called by all its threads with the same arguments. On return of
 /// a blocking put or get every thread of the group may reuse or read the local buffer. Completion
 /// and ordering are as in OpenSHMEM 1.5 (sections 9.5 to 9.11); docs/memory-model.md says it in
@@ -35,7 +38,7 @@ class slow_wait;
 class team_ref {
  public:
   /// Changes when the layout of this class, of a block, of proxy_ref or of the team's memory does.
-  static constexpr uint32_t layout = 15;
+  static constexpr uint32_t layout = 16;
 
   HEDDLE_FN int my_pe() const { return my_pe_; }
   HEDDLE_FN int n_pes() const { return n_pes_; }
@@ -293,6 +296,7 @@ class team_ref {
   };
   HEDDLE_APART HEDDLE_FN uint64_t post(command& what, const void* payload,
                                        departure when = departure::at_once) const;
+  HEDDLE_APART HEDDLE_FN void await_news_of(uint64_t world_pe) const;
   HEDDLE_APART HEDDLE_FN bool await_reply(uint64_t posted, operation op, int pe,
                                           uint64_t* value = nullptr) const;
   HEDDLE_FN uint64_t post_put(const void* dst, const void* src, size_t bytes, int pe,

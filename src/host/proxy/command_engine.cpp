@@ -78,7 +78,7 @@ bool command_engine::carry_out(active_command& command) {
   if (is_lost || (peer && peer->has_left)) {
     if (!is_lost && what.kind != command_kind::abort && !(what.flags & command::unheeded))
       miss(what.pe);
-    reply(command);
+    reply_without(command, what.pe);
     return true;
   }
   if (!post(command)) return false;
@@ -111,8 +111,12 @@ bool command_engine::post(active_command& command) {
   return true;
 }
 
-void command_engine::reply(const active_command& command, std::uint64_t value) {
-  if (command.what.flags & command::wants_reply) command.from->reply(command.index, value);
+void command_engine::reply(const active_command& command) {
+  reply_without(command, producer::nobody);
+}
+
+void command_engine::reply_without(const active_command& command, int lost) {
+  if (command.what.flags & command::wants_reply) command.from->reply(command.index, 0, lost);
 }
 
 void command_engine::begin_operation(active_command& command) {
@@ -136,7 +140,9 @@ void command_engine::begin_operation(active_command& command) {
 bool command_engine::all_posted(active_command& command) {
   operation* posted = operations_.find(command.operation);
   if (!posted) {
-    reply(command);  // there was nothing to wait for, or the peer is lost
+    // There was nothing to wait for, or the peer is lost.
+    const bool is_lost = command.operation != 0;
+    reply_without(command, is_lost ? command.what.pe : producer::nobody);
     return true;
   }
   posted->all_posted = true;
@@ -148,7 +154,7 @@ bool command_engine::all_posted(active_command& command) {
 void command_engine::finish_part(std::uint64_t which) {
   operation* done = operations_.find(which);
   if (!done || done->parts == 0 || --done->parts > 0 || !done->all_posted) return;
-  if (done->wants_reply) done->from->reply(done->index, done->value);
+  if (done->wants_reply) done->from->reply(done->index, done->value, producer::nobody);
   if (done->lane >= 0) --lane(done->pe, done->lane).reads_outstanding;
   operations_.remove(which);
 }
@@ -175,7 +181,7 @@ bool command_engine::check_elements(const active_command& command) {
   if (command.done > 0 ||
       check_place(command, what.remote, (n - 1) * what.value * what.unit + what.unit))
     return true;
-  reply(command);
+  reply_without(command, options_.my_pe);
   return false;
 }
 

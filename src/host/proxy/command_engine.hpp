@@ -49,7 +49,10 @@ class command_engine final : transport::listener {
   class producer {
    public:
     virtual ~producer() = default;
-    virtual void reply(std::uint64_t index, std::uint64_t value) = 0;
+    /// `lost`: the PE without which there is no answer, as the teams with it are about to be told;
+    /// or nobody.
+    virtual void reply(std::uint64_t index, std::uint64_t value, int lost) = 0;
+    static constexpr int nobody = -1;
     /// Nobody waits for that reply any more: the local memory of the command may be gone.
     [[nodiscard]] virtual bool gave_up(std::uint64_t index) const = 0;
   };
@@ -63,6 +66,7 @@ class command_engine final : transport::listener {
 
     std::uint64_t done = 0;       ///< bytes, or elements, that are posted
     std::uint64_t operation = 0;  ///< its token; 0: none yet
+    int lost = producer::nobody;  ///< whom it cannot wait for
   };
   using failure_callback = std::function<void(int pe, const std::string& reason)>;
 
@@ -148,7 +152,8 @@ class command_engine final : transport::listener {
 
   // Carrying out (command_engine.cpp)
   bool post(active_command& command);
-  void reply(const active_command& command, std::uint64_t value = 0);
+  void reply(const active_command& command);
+  void reply_without(const active_command& command, int lost);
   void begin_operation(active_command& command);
   /// All of it is posted: replies at once if nothing is left to wait for.
   bool all_posted(active_command& command);

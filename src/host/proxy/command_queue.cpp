@@ -73,10 +73,11 @@ bool command_queue::gave_up(std::uint64_t index) const {
   return index < given_back_ || load(&shared_.replies[index % slots].taken, acquire) == index + 1;
 }
 
-void command_queue::reply(std::uint64_t index, std::uint64_t value) {
+void command_queue::reply(std::uint64_t index, std::uint64_t value, int lost) {
   if (index < given_back_) return;  // the producer has given up, and another may have the slot
   command_reply& reply = shared_.replies[index % slots];
   reply.value = value;
+  reply.lost = static_cast<std::uint64_t>(lost + 1);
   store(&reply.stamp, index + 1, release);
 }
 

@@ -35,7 +35,7 @@ class command_queue final : public command_engine::producer {
            load(&shared_.ring[next_ % command_queue_ref::slots].turn, acquire) == next_ + 1;
   }
 
-  void reply(std::uint64_t index, std::uint64_t value) override;
+  void reply(std::uint64_t index, std::uint64_t value, int lost) override;
   [[nodiscard]] bool gave_up(std::uint64_t index) const override;
 
  private:

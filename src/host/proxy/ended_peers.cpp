@@ -71,7 +71,7 @@ void command_engine::drop_peer(int pe) {
   for (const auto which : gone) {
     const operation what = *operations_.find(which);
     operations_.remove(which);
-    if (what.wants_reply && what.all_posted) what.from->reply(what.index, 0);
+    if (what.wants_reply && what.all_posted) what.from->reply(what.index, 0, pe);
   }
 }
 

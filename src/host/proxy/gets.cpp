@@ -12,7 +12,7 @@ namespace heddle {
 bool command_engine::get(active_command& command) {
   const auto& what = command.what;
   if (command.done == 0 && !check_place(command, what.remote, what.bytes)) {
-    reply(command);
+    reply_without(command, options_.my_pe);
     return true;
   }
   begin_operation(command);
@@ -94,7 +94,7 @@ bool command_engine::get_elements(active_command& command, const element_layout&
 bool command_engine::atomic(active_command& command) {
   const auto& what = command.what;
   if (!check_place(command, what.remote, what.unit)) {
-    reply(command);
+    reply_without(command, options_.my_pe);
     return true;
   }
   const auto op = static_cast<atomic_op>(what.op);

@@ -44,7 +44,9 @@ constexpr microseconds longest_nap_beside_gpu{1000};
 /// Waits for one answer.
 class asker final : public command_engine::producer {
  public:
-  void reply(std::uint64_t /*index*/, std::uint64_t /*value*/) override { is_answered = true; }
+  void reply(std::uint64_t /*index*/, std::uint64_t /*value*/, int /*lost*/) override {
+    is_answered = true;
+  }
   [[nodiscard]] bool gave_up(std::uint64_t /*index*/) const override { return is_done; }
   bool is_answered = false;
   bool is_done = false;

@@ -14,7 +14,7 @@ bool command_engine::put(active_command& command) {
   if (command.done == 0 && (!check_place(command, what.remote, what.bytes) ||
                             ((what.flags & command::has_signal) &&
                              !check_place(command, what.signal, sizeof(signal))))) {
-    reply(command);
+    reply_without(command, options_.my_pe);
     return true;
   }
   if (what.flags & command::has_payload || what.bytes <= std::min(about_.eager_bytes, most_data_) ||
