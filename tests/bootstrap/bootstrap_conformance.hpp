@@ -27,8 +27,8 @@ struct rank_context {
 struct test_case {
   std::string_view name;
   std::vector<int> sizes;
-  /// How long the slowest rank may take, once it has joined: what takes longer was saved by some
-  /// deadline, though it came to the right end.
+  /// How long the slowest rank may take, once it has joined, as a thread: what takes longer was
+  /// saved by some deadline, though it came to the right end.
   double seconds;
   void (*body)(rank_context&);
 };

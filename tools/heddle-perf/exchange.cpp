@@ -104,14 +104,20 @@ class measurement {
     int to;
   };
 
-  /// "direct: words up to ...": the first word. A copy, and what many PEs do, is no way.
+  /// "direct: words up to ...": the first word. Many PEs go "by hops" or "directly"; uneven pieces
+  /// no other ways than those.
   void name_plan(row& measured) const {
     constexpr std::array collectives = {HEDDLE_COLLECTIVE_BROADCAST,  HEDDLE_COLLECTIVE_ALL_GATHER,
                                         HEDDLE_COLLECTIVE_ALL_TO_ALL, HEDDLE_COLLECTIVE_GATHER,
                                         HEDDLE_COLLECTIVE_SCATTER,    HEDDLE_COLLECTIVE_TRANSFER};
     const auto text = with_.world.plan(collectives[static_cast<std::size_t>(what_)], unit_, type_);
     const auto name = text.substr(0, text.find_first_of(":, "));
-    if (parse_way(name)) measured.algo = name;
+    if (text.starts_with("by hops"))
+      measured.algo = "hops";
+    else if (uneven_ || name == "directly")
+      measured.algo = "direct";
+    else if (parse_way(name))
+      measured.algo = name;
   }
 
   [[nodiscard]] std::size_t bytes(std::size_t elements) const { return elements * bytes_of(type_); }

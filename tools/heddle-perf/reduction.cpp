@@ -32,13 +32,13 @@ load load_of(const session& with) {
   return scatters(kind_of(what)) ? load_of_shared(with.world.n_pes(), what.is_uneven) : load{1, 1};
 }
 
-/// "two_shot simple, 1 channel of ...": the first two words. There is no plan for uneven pieces.
+/// "two_shot simple, 1 channel of ...": the first two words. Uneven pieces are reduced one by one.
 void name_plan(const session& with, kind what, std::size_t count, heddle_type_t type,
                row& measured) {
-  if (what == kind::reduce_scatter_v) return;
-  const auto collective = what == kind::reduce           ? HEDDLE_COLLECTIVE_REDUCE
-                          : what == kind::reduce_scatter ? HEDDLE_COLLECTIVE_REDUCE_SCATTER
-                                                         : HEDDLE_COLLECTIVE_ALL_REDUCE;
+  const bool is_uneven = what == kind::reduce_scatter_v;
+  const auto collective = what == kind::reduce || is_uneven ? HEDDLE_COLLECTIVE_REDUCE
+                          : what == kind::reduce_scatter    ? HEDDLE_COLLECTIVE_REDUCE_SCATTER
+                                                            : HEDDLE_COLLECTIVE_ALL_REDUCE;
   std::istringstream words(with.world.plan(collective, count, type));
   words >> measured.algo >> measured.proto;
   if (!measured.proto.empty() && measured.proto.back() == ',') measured.proto.pop_back();
