@@ -18,7 +18,7 @@ struct product {
   int k;
 };
 
-/// Where the fused product's tiles meet, all symmetric.
+/// Where the fused product's tiles meet, symmetric but for the own part.
 struct meeting_place {
   float* tiles;           ///< two halves, used in turns, each a piece of C from every PE
   heddle::signal* ready;  ///< by PE and tile of this PE's piece: the calls of which it has come

@@ -8,7 +8,7 @@
 ///
 /// Every function returns a status; on failure `heddle_last_error()` tells what was asked, what was
 /// found and what to do. Output parameters are written only on success. Functions are thread-safe
-/// across runtimes; calls on one runtime come from one thread at a time.
+/// across runtimes; calls on one come from one thread at a time (heddle_team_abort: from any).
 #ifndef HEDDLE_HEDDLE_H
 #define HEDDLE_HEDDLE_H
 
@@ -138,8 +138,8 @@ HEDDLE_API const char* heddle_last_error(void);
 
 /// Joins the job that the environment tells of: a PMIx launcher (srun --mpi=pmix, mpirun,
 /// heddle-run), else torchrun's variables (RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT), else one PE
-/// alone (logged at INFO). Collective over the job. A second init of the same launcher rank, while
-/// the first lives, is HEDDLE_ERROR_INVALID_USAGE.
+/// alone, with a warning. Collective over the job. HEDDLE_ERROR_INVALID_USAGE: a second init of the
+/// same launcher rank, while the first lives; another launcher's variables tell of several PEs.
 HEDDLE_API heddle_status_t heddle_init(heddle_runtime_t* runtime);
 
 /// Makes an id whose address is this machine's (HEDDLE_SOCKET_IFNAME picks the interface). Called
@@ -175,10 +175,10 @@ HEDDLE_API heddle_status_t heddle_device_name(heddle_runtime_t runtime, char* na
 
 /* ---- symmetric memory: collective over all PEs of the runtime, in the same order ----------- */
 
-/// Allocates `bytes` at the same offset in every PE's heap, aligned to 64 bytes; ends with a
-/// barrier. bytes = 0 gives NULL. Memory is not touched, hence its content is unspecified.
+/// Allocates `bytes` at the same offset in every PE's heap, aligned to 64 bytes; ends when all PEs
+/// have. bytes = 0 gives NULL. Memory is not touched, hence its content is unspecified.
 HEDDLE_API heddle_status_t heddle_malloc(heddle_runtime_t runtime, size_t bytes, void** ptr);
-/// As heddle_malloc of count * size, zeroed on every PE before the barrier.
+/// As heddle_malloc of count * size, zeroed on every PE before the end.
 HEDDLE_API heddle_status_t heddle_calloc(heddle_runtime_t runtime, size_t count, size_t size,
                                          void** ptr);
 /// As heddle_malloc with an alignment: a power of two, at most 2 MiB.
@@ -193,7 +193,7 @@ HEDDLE_API heddle_status_t heddle_malloc_host(heddle_runtime_t runtime, size_t b
 /// Resizes, keeping the first min(old, new) bytes. NULL allocates; bytes = 0 frees and gives NULL.
 HEDDLE_API heddle_status_t heddle_realloc(heddle_runtime_t runtime, void* ptr, size_t bytes,
                                           void** result);
-/// Starts with a barrier, so that no PE still uses the memory. NULL is allowed.
+/// Starts with a barrier, host calls' puts complete: no PE uses the memory. NULL is allowed.
 HEDDLE_API heddle_status_t heddle_free(heddle_runtime_t runtime, void* ptr);
 
 /// The address at which this PE can load and store the object that `symmetric` is on `pe` of the
@@ -287,9 +287,9 @@ HEDDLE_API heddle_status_t heddle_signal_test(heddle_team_t team, const uint64_t
 HEDDLE_API heddle_status_t heddle_atomic(heddle_team_t team, void* word, size_t bytes,
                                          heddle_atomic_op_t op, uint64_t value, uint64_t compare,
                                          uint64_t* fetched, int pe);
-/// Puts before it are delivered to each PE before puts after it.
+/// Puts before it are delivered to each PE before later signals, atomics and words of 4 or 8 bytes.
 HEDDLE_API heddle_status_t heddle_fence(heddle_team_t team);
-/// All puts, gets and atomics of this PE are complete and visible.
+/// All puts, gets and atomics of this PE's host calls are complete and visible.
 HEDDLE_API heddle_status_t heddle_quiet(heddle_team_t team);
 /// quiet, then all PEs of the team have arrived.
 HEDDLE_API heddle_status_t heddle_barrier(heddle_team_t team);
@@ -543,9 +543,9 @@ typedef struct heddle_choice {
 typedef void (*heddle_chooser_t)(void* user, heddle_collective_t what, size_t bytes, int n_pes,
                                  heddle_choice_t* choice);
 
-/// From the next call on `chooser` is asked, once for each collective and power of two. It takes
-/// precedence over HEDDLE_ALGO and its kin. NULL: heddle chooses again. On every PE alike, between
-/// the same calls, while none of the team's is being made.
+/// From the next call on `chooser` is asked, at any time: its answer depends on its arguments. It
+/// takes precedence over HEDDLE_ALGO and its kin, which stay where it says AUTO. NULL: none. Set on
+/// every PE alike, between the same calls, while none of the team's is being made.
 HEDDLE_API heddle_status_t heddle_team_set_chooser(heddle_team_t team, heddle_chooser_t chooser,
                                                    void* user);
 /// The most channels (blocks; on a GPU each takes a multiprocessor) that the team's collectives

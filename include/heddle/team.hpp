@@ -347,7 +347,7 @@ class team {
   std::shared_ptr<heddle_team> owned_;
 };
 
-/// Runs body(), whose sends and receives become one kernel for each team and stream: see
+/// Runs body(), whose sends and receives become one kernel for each team, on one stream: see
 /// heddle_group_begin. If it throws, nothing is sent.
 template <class Body>
 void grouped(Body&& body) {

@@ -17,7 +17,7 @@ using signal = uint64_t;
 
 enum class signal_op : int { set = 0, add = 1 };
 
-/// Unsigned comparison of a word with a value.
+/// Comparison of a word with a value, both of the type that the call has; signals are unsigned.
 enum class cmp : int { eq = 0, ne = 1, gt = 2, ge = 3, lt = 4, le = 5 };
 
 template <class T>
