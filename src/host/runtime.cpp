@@ -76,8 +76,8 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
   node_ = add_team(std::make_unique<heddle_team>(*this, heddle_team::kind::node, "node", neighbours,
                                                  node_place, 0));
   bootstrap_->on_lost([this](int pe, std::string_view reason) { pe_lost(pe, reason); });
-  heap_->set_barrier([this] { barrier(); });
-  if (host_heap_) host_heap_->set_barrier([this] { barrier(); });
+  for (auto* heap : {heap_.get(), host_heap_.get()})
+    if (heap) heap->set_barrier([this] { barrier(); }, [this] { complete_puts(); });
   heddle::log::info(heddle::log::subsystem::init,
                     "PE {} of {} is ready ({}, {} PEs on this host, {} of heap)", my_pe(), n_pes(),
                     bootstrap_->name(), neighbours.size(),
@@ -164,15 +164,11 @@ heddle_runtime::~heddle_runtime() {
 void heddle_runtime::complete_puts() {
   const auto& world = world_->host_ref();
   for (int i = 0; i < world.n_contexts(); ++i) world.context(i).quiet();
-  world_->check();
 }
 
 void heddle_runtime::barrier() {
   // All PEs find the same here, where one may map all and another not.
-  if (network_ || !why_no_network_.empty()) {
-    complete_puts();
-    return bootstrap_->barrier(wait_deadline());
-  }
+  if (network_ || !why_no_network_.empty()) return bootstrap_->barrier(wait_deadline());
   if (world_->host_ref().barrier(heddle::thread_group{}, heddle::team_memory::host_barrier) !=
       heddle::wait_status::ok)
     world_->check();
@@ -356,6 +352,7 @@ void heddle_runtime::leave_in_order() {
   try {
     if (whole) {
       complete_puts();
+      world_->check();
       bootstrap_->barrier(wait_deadline());
     }
   } catch (const std::exception& failure) {

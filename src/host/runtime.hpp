@@ -99,10 +99,9 @@ struct heddle_runtime : heddle::live_handle {
     return heddle::deadline::after(std::chrono::duration<double>(environment_.timeout));
   }
 
-  /// All PEs of the world have arrived, and the puts of their host calls: over memory where all are
-  /// mapped, else by the bootstrap.
+  /// All PEs of the world have arrived: over memory where all are mapped, else by the bootstrap.
   void barrier();
-  /// Those of this PE, in all contexts.
+  /// Whatever this PE has put is there, in all contexts, or the world has failed.
   void complete_puts();
 
   heddle_team* add_team(std::unique_ptr<heddle_team> team);

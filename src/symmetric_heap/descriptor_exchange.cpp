@@ -202,10 +202,10 @@ class round_of_exchange {
                          awaited);
     }
     // A peer sends its hello as soon as it has connected; a stranger gets a moment.
-    const bool is_stranger = std::none_of(ranks_.begin(), ranks_.end(), [&](const auto& each) {
+    const auto whose = std::find_if(ranks_.begin(), ranks_.end(), [&](const auto& each) {
       return each.same_host && !each.same_process && is_process(connection.get(), each.pid);
     });
-    if (is_stranger) {
+    if (whose == ranks_.end()) {
       pollfd entry{connection.get(), POLLIN, 0};
       const auto patience = deadline::after(moment_for_strangers);
       while (::poll(&entry, 1, std::min(until_.poll_milliseconds(), patience.poll_milliseconds())) <
@@ -213,7 +213,7 @@ class round_of_exchange {
              errno == EINTR)
         continue;
     } else {
-      wait_readable(connection.get(), awaited, "said who it is");
+      wait_readable(connection.get(), static_cast<int>(whose - ranks_.begin()), "said who it is");
     }
     auto got = receive_hello(connection.get());
     const int caller = got.said.rank;

@@ -167,12 +167,12 @@ void* symmetric_heap::realloc(void* block, std::size_t bytes) {
   checker_.compare(heap_call::realloc, old_offset, bytes);
   const std::size_t old_bytes = *blocks_.size_at(old_offset);
   if (bytes <= old_bytes) {
-    barrier_();  // nobody writes to what goes any more
+    leave_memory();
     blocks_.shrink(old_offset, bytes);
     return block;
   }
   const std::size_t offset = allocate("heddle_realloc", bytes, block_allocator::granule);
-  barrier_();  // nobody writes to the old block any more
+  leave_memory();
   memory_->copy(base_ + offset, static_cast<const std::byte*>(block), old_bytes);
   blocks_.free(old_offset);
   barrier_();
@@ -186,7 +186,7 @@ void symmetric_heap::free(void* block) {
   }
   const std::size_t offset = offset_of_block("heddle_free", block);
   checker_.compare(heap_call::free, offset);
-  barrier_();
+  leave_memory();
   blocks_.free(offset);
 }
 
@@ -255,7 +255,7 @@ void symmetric_heap::unregister_buffer(void* buffer) {
   const auto gone = registered_.find(buffer);
   const auto offset = static_cast<std::size_t>(gone.alias - base_);
   checker_.compare(heap_call::unregister, offset);
-  barrier_();
+  leave_memory();
   conceal(gone);
   bool is_out = false;
   try {

@@ -48,8 +48,12 @@ class symmetric_heap {
   symmetric_heap(const symmetric_heap&) = delete;
   symmetric_heap& operator=(const symmetric_heap&) = delete;
 
-  /// What ends the collective calls; the bootstrap's barrier until one is set.
-  void set_barrier(std::function<void()> barrier) { barrier_ = std::move(barrier); }
+  /// What ends the collective calls, the bootstrap's barrier until one is set; and what completes
+  /// this PE's puts, before a barrier after which memory goes.
+  void set_barrier(std::function<void()> barrier, std::function<void()> complete_puts) {
+    barrier_ = std::move(barrier);
+    complete_puts_ = std::move(complete_puts);
+  }
 
   /// Told of the offsets between which this PE's heap has memory now and had none, before any PE
   /// is given some of it, and of those between which it will have none, when none uses it any more.
@@ -114,6 +118,11 @@ class symmetric_heap {
   /// The offset of the place for a buffer's alias.
   std::size_t allocate_alias(std::size_t bytes);
   void free_alias(std::size_t offset);
+  /// Nobody writes any more to what goes now.
+  void leave_memory() {
+    complete_puts_();
+    barrier_();
+  }
   /// Tells the watcher of a buffer that goes.
   void conceal(const registration::entry& gone);
   /// Buffers bring their memory with them, to offsets that have none without.
@@ -137,6 +146,7 @@ class symmetric_heap {
   registration registered_;
   call_checker checker_;
   std::function<void()> barrier_;
+  std::function<void()> complete_puts_ = [] {};
   watcher watcher_;
 };
 
