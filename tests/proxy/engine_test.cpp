@@ -504,6 +504,25 @@ TEST_CASE("a peer that leaves while the network reads its memory is missed by qu
   f.engine.drop_peer(1);
   CHECK(f.engine.carry_out(quiet));
   CHECK(f.producer.replies.size() == 1);
+  CHECK(f.producer.missed == std::vector<int>{1});
+}
+
+TEST_CASE("a quiet says with whom something was lost, before it or after the loss, in its context") {
+  fixture f;
+  auto put = f.command_to(1, command_kind::put);
+  put.what.flags = command::has_payload;
+  CHECK(f.engine.carry_out(put));
+  f.engine.drop_peer(1);
+  f.engine.drop_peer(2);
+  auto late = f.command_to(2, command_kind::put, 1);
+  late.what.flags = command::has_payload;
+  CHECK(f.engine.carry_out(late));
+  CHECK(f.producer.missed.empty());
+  for (const int lane : {0, 1, 0}) {
+    auto quiet = f.command_to(-1, command_kind::quiet, lane);
+    CHECK(f.engine.carry_out(quiet));
+  }
+  CHECK(f.producer.missed == std::vector<int>{1, 2, 1});
 }
 
 }  // namespace

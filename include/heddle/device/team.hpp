@@ -296,7 +296,7 @@ class team_ref {
   };
   HEDDLE_APART HEDDLE_FN uint64_t post(command& what, const void* payload,
                                        departure when = departure::at_once) const;
-  HEDDLE_APART HEDDLE_FN void await_news_of(uint64_t world_pe) const;
+  HEDDLE_APART HEDDLE_FN void await_news_of(uint64_t world_pe, operation op) const;
   HEDDLE_APART HEDDLE_FN bool await_reply(uint64_t posted, operation op, int pe,
                                           uint64_t* value = nullptr) const;
   HEDDLE_FN uint64_t post_put(const void* dst, const void* src, size_t bytes, int pe,

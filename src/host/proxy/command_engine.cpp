@@ -22,7 +22,8 @@ command_engine::command_engine(const options& options, transport& network,
       peers_(static_cast<std::size_t>(options.n_pes)),
       reached_(network),
       staging_(network),
-      dirty_(static_cast<std::size_t>(options.lanes)) {
+      dirty_(static_cast<std::size_t>(options.lanes)),
+      lost_in_(static_cast<std::size_t>(options.lanes), producer::nobody) {
   if (options.device && !about_.reaches_gpu) reached_.hide(0);
 }
 
@@ -76,8 +77,10 @@ bool command_engine::carry_out(active_command& command) {
   const peer_state* peer = what.pe >= 0 ? peers_[static_cast<std::size_t>(what.pe)].get() : nullptr;
   const bool is_lost = what.pe >= 0 && (all_are_lost_ || (peer && peer->is_lost));
   if (is_lost || (peer && peer->has_left)) {
-    if (!is_lost && what.kind != command_kind::abort && !(what.flags & command::unheeded))
-      miss(what.pe);
+    if (what.kind != command_kind::abort && !(what.flags & command::unheeded)) {
+      if (!is_lost) miss(what.pe);
+      lost_in_[static_cast<std::size_t>(command.lane)] = what.pe;
+    }
     reply_without(command, what.pe);
     return true;
   }

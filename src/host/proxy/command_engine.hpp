@@ -66,7 +66,6 @@ class command_engine final : transport::listener {
 
     std::uint64_t done = 0;       ///< bytes, or elements, that are posted
     std::uint64_t operation = 0;  ///< its token; 0: none yet
-    int lost = producer::nobody;  ///< whom it cannot wait for
   };
   using failure_callback = std::function<void(int pe, const std::string& reason)>;
 
@@ -305,6 +304,7 @@ class command_engine final : transport::listener {
   };
   std::vector<lane_name> open_frames_;
   std::vector<std::vector<int>> dirty_;  ///< by lane: peers since the last quiet
+  std::vector<int> lost_in_;             ///< by lane: a PE that something was lost with, or nobody
   /// By peer and lane: one that takes nothing holds up no other.
   std::map<std::pair<int, int>, std::deque<late_record>> late_records_;
   std::deque<lane_name> late_acks_;

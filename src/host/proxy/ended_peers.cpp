@@ -62,6 +62,8 @@ void command_engine::drop_peer(int pe) {
   peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
   if (peer.is_lost) return;
   peer.is_lost = true;
+  for (std::size_t i = 0; i < peer.lanes.size(); ++i)
+    if (peer.lanes[i].is_dirty && !is_complete(peer.lanes[i])) lost_in_[i] = pe;
   network_.drop(pe);  // which writes to no memory any more that is given back here
   release(pe);
   std::vector<std::uint64_t> gone;

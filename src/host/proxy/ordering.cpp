@@ -78,12 +78,11 @@ bool command_engine::quiet(active_command& command) {
   std::erase_if(dirty, [&](int pe) {
     lane_state& state = lane(pe, command.lane);
     if (!is_quiet(pe, command.lane, state)) return false;
-    if (!is_complete(state)) command.lost = pe;
     state.is_dirty = false;
     return true;
   });
   if (!dirty.empty()) return false;
-  reply_without(command, command.lost);
+  reply_without(command, lost_in_[static_cast<std::size_t>(command.lane)]);
   return true;
 }
 

@@ -83,13 +83,24 @@ HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post(command& what, const void*
 }
 
 /// A PE of the job is lost, of which a team with it is about to be told: nobody is to go on before.
-HEDDLE_APART HEDDLE_FN inline void team_ref::await_news_of(uint64_t world_pe) const {
+HEDDLE_APART HEDDLE_FN inline void team_ref::await_news_of(uint64_t world_pe, operation op) const {
   constexpr uint64_t told_within_ns = 1'000'000'000;
-  bool is_member = false;
+  int member = -1;
   HEDDLE_ROLLED
-  for (int i = 0; i < n_pes_; ++i) is_member |= static_cast<uint64_t>(world_[i]) == world_pe;
-  if (is_member)
-    (void)wait_slowly([](uint64_t&) { return false; }, wait_record{}, told_within_ns, false);
+  for (int i = 0; i < n_pes_; ++i)
+    if (static_cast<uint64_t>(world_[i]) == world_pe) member = i;
+  if (member < 0 || wait_slowly([](uint64_t&) { return false; }, wait_record{}, told_within_ns,
+                                false) == wait_status::aborted)
+    return;
+  give_up({.state = 2,
+           .operation = static_cast<uint32_t>(op),
+           .peer = member,
+           .comparison = static_cast<uint32_t>(cmp::eq),
+           .address = 0,
+           .expected = 0,
+           .seen = 0,
+           .waited_ns = told_within_ns},
+          abort_reason::peer_lost);
 }
 
 /// False if the team was aborted meanwhile.
@@ -103,7 +114,7 @@ HEDDLE_APART HEDDLE_FN inline bool team_ref::await_reply(uint64_t posted, operat
     return seen == posted + 1;
   };
   const bool here = wait_by_thread(look, reply, cmp::eq, posted + 1, op, pe) == wait_status::ok;
-  if (here && reply->lost != 0) await_news_of(reply->lost - 1);
+  if (here && reply->lost != 0) await_news_of(reply->lost - 1, op);
   if (here && value) *value = reply->value;
   store(&reply->taken, posted + 1, release);
   if (!here) settle();
