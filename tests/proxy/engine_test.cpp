@@ -507,7 +507,7 @@ TEST_CASE("a peer that leaves while the network reads its memory is missed by qu
   CHECK(f.producer.missed == std::vector<int>{1});
 }
 
-TEST_CASE("a quiet says with whom something was lost, before it or after the loss, in its context") {
+TEST_CASE("a quiet says with whom its context has lost something, before it or after the loss") {
   fixture f;
   auto put = f.command_to(1, command_kind::put);
   put.what.flags = command::has_payload;
