@@ -13,25 +13,6 @@
 using namespace heddle;
 using namespace heddle::testing;
 
-namespace {
-
-constexpr plan all_plans[] = {
-    {.algo = algorithm::one_shot, .proto = protocol::ll},
-    {.algo = algorithm::one_shot, .proto = protocol::ll128},
-    {.algo = algorithm::one_shot, .proto = protocol::simple},
-    {.algo = algorithm::two_shot, .proto = protocol::simple},
-    {.algo = algorithm::multicast, .proto = protocol::simple},
-    {.algo = algorithm::ring, .proto = protocol::simple},
-    {.algo = algorithm::ring, .proto = protocol::simple, .wide = true},
-    {.algo = algorithm::ring, .proto = protocol::ll},
-    {.algo = algorithm::ring, .proto = protocol::ll128},
-    {.algo = algorithm::tree, .proto = protocol::simple},
-    {.algo = algorithm::tree, .proto = protocol::ll},
-    {.algo = algorithm::tree, .proto = protocol::ll128},
-};
-
-}  // namespace
-
 TEST_CASE("every algorithm, protocol, type and reduction is exact on any number of PEs") {
   for (int n_pes : pe_counts({1, 2, 3, 4, 5, 6, 7, 8})) {
     local_team team(n_pes, {.threads = block_threads()});

@@ -16,6 +16,22 @@
 
 namespace heddle::testing {
 
+/// Those of teams whose PEs memory joins.
+inline constexpr plan all_plans[] = {
+    {.algo = algorithm::one_shot, .proto = protocol::ll},
+    {.algo = algorithm::one_shot, .proto = protocol::ll128},
+    {.algo = algorithm::one_shot, .proto = protocol::simple},
+    {.algo = algorithm::two_shot, .proto = protocol::simple},
+    {.algo = algorithm::multicast, .proto = protocol::simple},
+    {.algo = algorithm::ring, .proto = protocol::simple},
+    {.algo = algorithm::ring, .proto = protocol::simple, .wide = true},
+    {.algo = algorithm::ring, .proto = protocol::ll},
+    {.algo = algorithm::ring, .proto = protocol::ll128},
+    {.algo = algorithm::tree, .proto = protocol::simple},
+    {.algo = algorithm::tree, .proto = protocol::ll},
+    {.algo = algorithm::tree, .proto = protocol::ll128},
+};
+
 enum class buffers { symmetric, misaligned, private_memory, private_on_odd_pes };
 
 /// A kernel of the library's with its arguments, as local_team launches it.
