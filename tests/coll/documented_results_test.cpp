@@ -65,6 +65,14 @@ void with_every_plan(const Check& check) {
 }
 
 template <class T>
+T from_number(float value) {
+  if constexpr (small_float<T>)
+    return from_float<T>(value);
+  else
+    return static_cast<T>(value);
+}
+
+template <class T>
 double value_of(T of) {
   if constexpr (small_float<T>)
     return static_cast<double>(to_float(of));
@@ -157,10 +165,8 @@ columns<T> uneven_inputs(int n_pes, std::size_t count) {
     for (auto& each : column) {
       const float value =
           std::ldexp(significand(random), exponent(random)) * (sign(random) ? 1.0f : -1.0f);
-      if constexpr (small_float<T>)
-        each = from_float<T>(value);
-      else
-        each = static_cast<T>(value) / 3;
+      each = from_number<T>(value);
+      if constexpr (!small_float<T>) each /= 3;
     }
   return all;
 }
@@ -253,15 +259,9 @@ template <class T>
 void check_nan(const auto& reduce, int n_pes, heddle_type_t type) {
   // Element i has one from PE i, the last from none.
   const auto n = static_cast<std::size_t>(n_pes);
-  const auto number = [](float value) {
-    if constexpr (small_float<T>)
-      return from_float<T>(value);
-    else
-      return static_cast<T>(value);
-  };
-  columns<T> inputs(n, std::vector<T>(n + 1, number(1)));
+  columns<T> inputs(n, std::vector<T>(n + 1, from_number<T>(1)));
   for (std::size_t pe = 0; pe < n; ++pe)
-    inputs[pe][pe] = number(std::numeric_limits<float>::quiet_NaN());
+    inputs[pe][pe] = from_number<T>(std::numeric_limits<float>::quiet_NaN());
   for (const auto op : {HEDDLE_MIN, HEDDLE_MAX})
     for (const auto& theirs : reduce(type, op, inputs)) {
       for (std::size_t i = 0; i < n; ++i) CHECK(std::isnan(value_of(theirs[i])));
@@ -273,39 +273,24 @@ void check_nan(const auto& reduce, int n_pes, heddle_type_t type) {
 
 TEST_CASE("minima and maxima are those of the type's own order") {
   with_every_plan([](const auto& reduce, int n_pes, const plan&) {
-    check_extremes<std::uint8_t>(reduce, n_pes, HEDDLE_UINT8);
-    check_extremes<std::uint16_t>(reduce, n_pes, HEDDLE_UINT16);
-    check_extremes<std::uint32_t>(reduce, n_pes, HEDDLE_UINT32);
-    check_extremes<std::uint64_t>(reduce, n_pes, HEDDLE_UINT64);
-    check_extremes<std::int8_t>(reduce, n_pes, HEDDLE_INT8);
-    check_extremes<std::int16_t>(reduce, n_pes, HEDDLE_INT16);
-    check_extremes<std::int32_t>(reduce, n_pes, HEDDLE_INT32);
-    check_extremes<std::int64_t>(reduce, n_pes, HEDDLE_INT64);
-    check_extremes<float>(reduce, n_pes, HEDDLE_FLOAT32);
-    check_extremes<double>(reduce, n_pes, HEDDLE_FLOAT64);
+    for_each_type([&]<class T>(T, heddle_type_t type) {
+      if constexpr (!small_float<T>) check_extremes<T>(reduce, n_pes, type);
+    });
   });
 }
 
 TEST_CASE("averages of integers, whose sums wrap, are cut off towards zero") {
   with_every_plan([](const auto& reduce, int n_pes, const plan&) {
-    check_average<std::uint8_t>(reduce, n_pes, HEDDLE_UINT8);
-    check_average<std::uint16_t>(reduce, n_pes, HEDDLE_UINT16);
-    check_average<std::uint32_t>(reduce, n_pes, HEDDLE_UINT32);
-    check_average<std::uint64_t>(reduce, n_pes, HEDDLE_UINT64);
-    check_average<std::int8_t>(reduce, n_pes, HEDDLE_INT8);
-    check_average<std::int16_t>(reduce, n_pes, HEDDLE_INT16);
-    check_average<std::int32_t>(reduce, n_pes, HEDDLE_INT32);
-    check_average<std::int64_t>(reduce, n_pes, HEDDLE_INT64);
+    for_each_type([&]<class T>(T, heddle_type_t type) {
+      if constexpr (std::is_integral_v<T>) check_average<T>(reduce, n_pes, type);
+    });
   });
 }
 
 TEST_CASE("a NaN of any PE is the minimum and the maximum") {
   with_every_plan([](const auto& reduce, int n_pes, const plan&) {
-    check_nan<f8_e4m3>(reduce, n_pes, HEDDLE_FLOAT8_E4M3);
-    check_nan<f8_e5m2>(reduce, n_pes, HEDDLE_FLOAT8_E5M2);
-    check_nan<f16>(reduce, n_pes, HEDDLE_FLOAT16);
-    check_nan<bf16>(reduce, n_pes, HEDDLE_BFLOAT16);
-    check_nan<float>(reduce, n_pes, HEDDLE_FLOAT32);
-    check_nan<double>(reduce, n_pes, HEDDLE_FLOAT64);
+    for_each_type([&]<class T>(T, heddle_type_t type) {
+      if constexpr (!std::is_integral_v<T>) check_nan<T>(reduce, n_pes, type);
+    });
   });
 }
