@@ -150,8 +150,7 @@ const std::vector<variable>& variables() {
        one_of(&environment::debug, {"NONE", "WARN", "INFO", "TRACE"})},
       {"HEDDLE_DEBUG_SUBSYS", "ALL",
        "Subsystems whose INFO and TRACE are logged: ALL, or names of INIT, BOOTSTRAP, HEAP, "
-       "DEVICE, "
-       "TEAM, COLL, TRANSPORT and ENV, as INIT,COLL; ^ in front excludes them",
+       "DEVICE, TEAM, COLL, TRANSPORT and ENV, as INIT,COLL; ^ in front excludes them",
        text(&environment::debug_subsys)},
       {"HEDDLE_DEVICE", "host",
        "What runs kernels and has the heap: host, cuda (the PEs of a host take its GPUs in turn) "
