@@ -191,8 +191,9 @@ void symmetric_heap::free(void* block) {
 }
 
 std::size_t symmetric_heap::allocate_alias(std::size_t bytes) {
+  if (!aliases_add_memory())
+    return allocate("heddle_register", bytes, memory_->registration_unit());
   const auto [first, end] = memory_->registration_range();
-  if (first == end) return allocate("heddle_register", bytes, memory_->registration_unit());
   const auto unit = memory_->registration_unit();
   const auto offset =
       bytes > end - first ? std::nullopt : aliases_.allocate(round_up(bytes, unit), unit);
@@ -257,16 +258,12 @@ void symmetric_heap::unregister_buffer(void* buffer) {
   checker_.compare(heap_call::unregister, offset);
   leave_memory();
   conceal(gone);
-  bool is_out = false;
   try {
-    agreed_step(bootstrap_, deadline::after(options_.timeout), [&] {
-      registered_.remove(buffer);
-      is_out = true;
-    });
+    agreed_step(bootstrap_, deadline::after(options_.timeout), [&] { registered_.remove(buffer); });
   } catch (const agreed_error&) {
     // Of memory of the host alone.
     agreed_step(bootstrap_, deadline::after(options_.timeout), [&] {
-      if (is_out) registered_.add(buffer, gone.bytes, gone.alias);
+      if (!registered_.has(buffer)) registered_.add(buffer, gone.bytes, gone.alias);
     });
     throw;
   }
