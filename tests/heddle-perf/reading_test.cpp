@@ -172,6 +172,30 @@ TEST_CASE("a limit stands beside all that it is the limit of") {
   }
 }
 
+TEST_CASE("a file of bench/gpu.py: way is compared with way, and a graph with a graph") {
+  const scratch_folder in;
+  const auto sections = read_files({in.file("gpu.json", samples::gpu)});
+  REQUIRE(sections.size() == 1);
+  REQUIRE(sections[0].blocks.size() == 2);
+  const auto& latency = sections[0].blocks[0].comparisons;
+  REQUIRE(latency.size() == 2);
+  CHECK(latency[0].title == "Put and signal, one way, block");
+  CHECK(latency[1].title == "Put and signal, one way, thread");
+  const auto ratio_of = [](const comparison& one, role theirs) {
+    const auto all = one.ratios(theirs);
+    return all.size() == 1 ? all[0].value : 0;
+  };
+  CHECK(ratio_of(latency[0], role::peer) == doctest::Approx(0.25));
+  CHECK(ratio_of(latency[1], role::peer) == doctest::Approx(0.5));
+  CHECK(ratio_of(latency[0], role::limit) == doctest::Approx(3));
+  CHECK(ratio_of(latency[1], role::limit) == doctest::Approx(2));
+  const auto& reduced = sections[0].blocks[1].comparisons;
+  REQUIRE(reduced.size() == 3);
+  CHECK(reduced[0].title == "flag");
+  CHECK(reduced[2].title == "all_reduce in a graph");
+  CHECK(ratio_of(reduced[2], role::peer) == doctest::Approx(0.5));
+}
+
 TEST_CASE("names of blocks tell their PEs, names of operations the factor of the bus") {
   CHECK(pes_of("all_reduce") == 2);
   CHECK(pes_of("collectives_4") == 4);

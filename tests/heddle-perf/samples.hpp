@@ -46,4 +46,30 @@ inline const char* const bench = R"json({
         {"what": "network_rate", "variant": "heddle", "bytes": 8, "us": [1]},
         {"what": "network_signal_rate", "variant": "heddle", "bytes": 8, "us": [3]}]}}}})json";
 
+/// What bench/gpu.py writes: heddle in several ways, and captured in a graph.
+inline const char* const gpu = R"json({
+  "about": {"GPU": "one", "date": "2026-11-22 20:00", "command": "bench/gpu.py", "commit": "abcdef0"},
+  "rules": [],
+  "results": {
+    "latency": {
+      "bare": {"points": [
+        {"what": "flag", "variant": "volatile", "bytes": 8, "us": [3]},
+        {"what": "flag", "variant": "release and acquire, system", "bytes": 8, "us": [2]}]},
+      "heddle": {"points": [
+        {"what": "signal", "variant": "thread", "bytes": 8, "us": [4]},
+        {"what": "signal", "variant": "block", "bytes": 8, "us": [6]}]},
+      "NVSHMEM": {"points": [
+        {"what": "signal", "variant": "thread", "bytes": 8, "us": [8]},
+        {"what": "signal", "variant": "block", "bytes": 8, "us": [24]}]}},
+    "all_reduce_2": {
+      "bare flag": {"points": [{"what": "flag", "variant": "volatile", "bytes": 8, "us": [3]}]},
+      "heddle": {"points": [
+        {"what": "all_reduce on a stream", "variant": "heddle", "bytes": 8, "us": [5]}]},
+      "heddle, graph": {"points": [
+        {"what": "all_reduce in a graph", "variant": "heddle", "bytes": 8, "us": [2]}]},
+      "NCCL, graph": {"points": [
+        {"what": "all_reduce in a graph", "variant": "NCCL", "bytes": 8, "us": [4]}]},
+      "one_shot, graph": {"points": [
+        {"what": "all_reduce in a graph", "variant": "heddle", "bytes": 8, "us": [1]}]}}}})json";
+
 }  // namespace samples

@@ -16,7 +16,7 @@ namespace {
 
 using words = std::pair<std::string_view, std::string_view>;
 
-constexpr std::array<words, 11> block_words = {{
+constexpr std::array<words, 12> block_words = {{
     {"put", "Put and signal"},
     {"all_reduce", "AllReduce, float32 sum"},
     {"fresh", "AllReduce of data that was just written"},
@@ -28,6 +28,7 @@ constexpr std::array<words, 11> block_words = {{
     {"network_collectives", "The other collectives between 2 hosts, TCP"},
     {"network_put", "Put and signal between 2 hosts"},
     {"rdma", "Put and signal, soft RDMA"},
+    {"launch", "Launch of an empty kernel"},
 }};
 
 constexpr std::array<words, 29> operation_words = {{
@@ -68,8 +69,9 @@ constexpr std::array<words, 2> other_words = {{
 }};
 
 /// A bare limit, and what it is the limit of. A rate is that of several.
-constexpr std::array<words, 13> limits = {{
+constexpr std::array<words, 14> limits = {{
     {"flag", "put_signal"},
+    {"flag", "signal"},
     {"payload_one_line", "put_signal_one_line"},
     {"payload_two_lines", "put_signal_two_lines"},
     {"tcp_exchange", "all_reduce"},

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 
 #include "bench_names.hpp"
@@ -55,38 +56,40 @@ class block_reader {
   }
 
   void read(const std::string& contender, const json_value& from) {
-    probes_ = read_probes(from);
-    struct measured {
-      std::string what, variant;
-      point at;
-    };
-    std::vector<measured> all;
-    std::map<std::string, std::vector<std::string>> variants;
+    const auto first = all_.size();
+    const auto probes = read_probes(from);
+    std::map<std::string, std::set<std::string>> variants;
     for (const auto& each : from["points"].items()) {
-      measured one{each["what"].text(), each["variant"].text(), {}};
+      measured one{each["what"].text(), each["variant"].text(), {}, {}, {}};
       one.at.bytes = each["bytes"].integer();
       one.at.rounds = read_rounds(each["us"]);
       one.at.time_us = median_of_rounds(one.at.rounds);
       if (one.at.time_us <= 0) continue;
       one.at.busbw =
           static_cast<double>(one.at.bytes) / one.at.time_us / 1e3 * bus_factor(one.what, n_pes_);
-      auto& known = variants[one.what];
-      if (std::find(known.begin(), known.end(), one.variant) == known.end())
-        known.push_back(one.variant);
-      all.push_back(std::move(one));
+      variants[one.what].insert(one.variant);
+      all_.push_back(std::move(one));
     }
-    for (auto& [what, variant, at] : all) {
-      const bool several = variants[what].size() > 1;
-      const role of = role_of(contender, variant);
+    for (auto i = first; i < all_.size(); ++i) {
+      auto& [what, variant, at, of, shown] = all_[i];
+      of.of = role_of(contender, variant);
+      of.probes = probes;
       // One program that measured several contenders names them by the variant.
-      auto name = contender == "machine" ? variant : contender == "bare" ? "bare limit" : contender;
-      if (several && of == role::limit) at.note = variant;
-      if (several && of != role::limit && contender != "machine") name += ", " + variant;
-      for (const auto& subject : subjects_of(what)) add(subject, name, of, at);
+      of.name = contender == "machine" ? variant : contender == "bare" ? "bare limit" : contender;
+      shown = variants[what].size() > 1;
+      if (of.of != role::limit) measured_.insert(what);
+      if (of.of == role::heddle) ways_[what].insert(variant);
     }
   }
 
   [[nodiscard]] block take() {
+    for (const auto& each : all_) {
+      auto subjects = subjects_of(each.what);
+      const auto unknown = [&](const std::string& one) { return measured_.count(one) == 0; };
+      subjects.erase(std::remove_if(subjects.begin(), subjects.end(), unknown), subjects.end());
+      if (subjects.empty()) subjects = {each.what};
+      for (const auto& subject : subjects) add(subject, each);
+    }
     const bool alone = result_.comparisons.size() == 1;
     for (auto& each : result_.comparisons) {
       each.sort_curves();
@@ -97,19 +100,40 @@ class block_reader {
   }
 
  private:
+  struct measured {
+    std::string what, variant;
+    point at;
+    curve of;            ///< without points
+    bool shown = false;  ///< whether its contender did the same in other ways too
+  };
+
   static role role_of(std::string_view contender, std::string_view variant) {
     if (begins(contender, "bare") || variant == "perftest") return role::limit;
-    if (contender == "heddle" || (contender == "machine" && variant == "heddle"))
+    if (contender == "heddle" || contender == "heddle, graph" ||
+        (contender == "machine" && variant == "heddle"))
       return role::heddle;
     return begins(contender, "heddle") || variant == "heddle" ? role::variant : role::peer;
   }
 
-  void add(const std::string& subject, const std::string& name, role of, const point& at) {
+  /// What heddle did in several ways is compared way by way; who knows none of them is in each.
+  void add(const std::string& subject, const measured& one) {
+    const auto& ways = ways_[subject];
     const auto title = operation_title(subject);
+    if (ways.size() < 2) return add(title, one, one.shown);
+    if (ways.count(one.variant) > 0)
+      return add(fmt::format("{}, {}", title, one.variant), one, false);
+    for (const auto& way : ways) add(fmt::format("{}, {}", title, way), one, one.shown);
+  }
+
+  void add(const std::string& title, const measured& one, bool with_variant) {
+    auto name = one.of.name;
+    auto at = one.at;
+    if (with_variant && one.of.of == role::limit) at.note = one.variant;
+    if (with_variant && one.of.of != role::limit && name != one.variant) name += ", " + one.variant;
     auto& curves = found(result_.comparisons, &comparison::title, title).curves;
     auto& mine = found(curves, &curve::name, name);
-    mine.of = of;
-    mine.probes = probes_;
+    mine.of = one.of.of;
+    mine.probes = one.of.probes;
     // Of the ways to the same limit the fastest counts.
     const auto same = std::find_if(mine.points.begin(), mine.points.end(),
                                    [&](const point& each) { return each.bytes == at.bytes; });
@@ -129,7 +153,9 @@ class block_reader {
   }
 
   int n_pes_;
-  std::vector<std::vector<double>> probes_;  // of the contender that is read
+  std::vector<measured> all_;
+  std::set<std::string> measured_;                     // by others than the bare machine
+  std::map<std::string, std::set<std::string>> ways_;  // of heddle, to do the same
   block result_;
 };
 
