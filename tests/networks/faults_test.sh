@@ -5,7 +5,7 @@
 # What a job on imitated hosts is told when a PE dies or stops, a cable is pulled, or there is no network such as was asked for.
 # All that wait end in time, and nothing is left. So too on one host over each of libfabric's providers, by which nothing else
 # runs whole jobs. Status 77: cannot be run here.
-# usage: faults_test.sh BIN-FOLDER losses|stops|settings|providers [tcp|libfabric]
+# usage: faults_test.sh BIN-FOLDER losses|stops tcp|libfabric, or BIN-FOLDER settings|providers
 set -uo pipefail
 bin=$1 part=$2 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/checks.sh"
@@ -14,19 +14,20 @@ export HEDDLE_TIMEOUT=3
 waits=(all_reduce barrier put get atomic wait_until kernel_wait kernel_quiet kernel_barrier finalize)
 place='on host n[0-9], reached by .* at 10\.79\.'
 
-# check_cut CHECK'S WORDS...: the same, of a job on two hosts that asks by $folder/go for the second's cable to be pulled.
+# check_cut HOSTS CHECK'S WORDS...: the same, of a job on so many that asks by $folder/go for the second's cable to be pulled.
 check_cut() {
-  local cut
+  local cut hosts=$1
+  shift
   (
     until [ -e "$folder/go" ]; do sleep 0.1; done
-    "$here/hosts.sh" link "$folder/2" 2 down
+    "$here/hosts.sh" link "$folder/$hosts" 2 down
   ) &
   cut=$!
   check "$@"
   touch "$folder/go"
   wait $cut
   rm "$folder/go"
-  "$here/hosts.sh" link "$folder/2" 2 up
+  "$here/hosts.sh" link "$folder/$hosts" 2 up
 }
 
 losses() {
@@ -43,9 +44,13 @@ losses() {
       count_right "the others, $wait" $((nodes * pes - 1))
     done
   done
-  for wait in all_reduce put finalize; do
-    check_cut "a cable is pulled, $wait" 0 "^RIGHT" job 2 1 "$bin/struck_pe" "$wait" link 1 "$folder/go" "$place"
+  for wait in all_reduce put get kernel_quiet kernel_barrier finalize; do
+    check_cut 2 "a cable is pulled, $wait" 0 "^RIGHT" job 2 1 "$bin/struck_pe" "$wait" link 1 "$folder/go" "$place"
     count_right "both ends, $wait" 2
+  done
+  for wait in all_reduce kernel_barrier; do
+    check_cut 3 "a cable of three is pulled, $wait" 0 "^RIGHT" job 3 1 "$bin/struck_pe" "$wait" link 1 "$folder/go" "$place"
+    count_right "all three, $wait" 3
   done
   [ "${HEDDLE_TRANSPORT:-}" != tcp ] || long_deadline
 }
@@ -53,7 +58,7 @@ losses() {
 # A host that is gone is noticed long before a long deadline; struck_pe, which expects the deadline, says WRONG.
 long_deadline() {
   local lost="is lost: its connection failed"
-  check_cut "a cable is pulled, and the deadline is far" 1 "after [0-9]\.[0-9]+ s, .*PE 1 of team world .* $lost" \
+  check_cut 2 "a cable is pulled, and the deadline is far" 1 "after [0-9]\.[0-9]+ s, .*PE 1 of team world .* $lost" \
     HEDDLE_TIMEOUT=40 job 2 1 "$bin/struck_pe" wait_until link 1 "$folder/go" "$place"
   if grep -qE "after [0-9]\.[0-9]+ s, .*PE 0 of team world .* $lost" <<<"$out"; then passed=$((passed + 1)); else
     fail "the cable's other end: $out"

@@ -16,9 +16,9 @@
 //                                      when FILE is there, somebody pulls the cable of its host
 //     struck_pe stray none VICTIM      its kernel puts to what is not symmetric
 //
-// PLACE: what they are to be told of where the PE is that they wait for (a regular expression).
-// WAIT: all_reduce, barrier, put, get, atomic, wait_until, kernel_wait, kernel_quiet,
-// kernel_barrier, or finalize, which nobody waits before.
+// PLACE: what they are to be told of where the PE is that they wait for (a regular expression),
+// after "PE N of the world, ". WAIT: all_reduce, barrier, put, get, atomic, wait_until,
+// kernel_wait, kernel_quiet, kernel_barrier, or finalize, which nobody waits before.
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -88,14 +88,13 @@ struct told {
 
 class struck_pe {
  public:
-  struck_pe(std::string wait, std::string fault, int victim, std::string file,
-            const std::string& place)
+  struck_pe(std::string wait, std::string fault, int victim, std::string file, std::string place)
       : strikes_idle_(fault == "kill_idle"),
         wait_(std::move(wait)),
         fault_(strikes_idle_ ? "kill" : std::move(fault)),
         victim_(victim),
         file_(std::move(file)),
-        place_(place) {}
+        place_(std::move(place)) {}
 
   /// Until the PE is told of something wrong; the runtime is left by the caller.
   told run(const heddle::runtime& runtime) {
@@ -173,7 +172,11 @@ class struck_pe {
       return has(victim) && has("has taken nothing for") && what.seconds < timeout + slack;
     // Nobody knows who was to write the word.
     const bool names_nobody = wait_ == "wait_until" || wait_ == "kernel_wait";
-    const bool says_where = is_near_ || std::regex_search(what.text, place_);
+    // Where the others are cut off, the victim waits for one of them.
+    const auto culprit = me_ == victim_ ? std::string("PE [0-9]+") : victim;
+    const bool says_where =
+        is_near_ ? has(victim)
+                 : std::regex_search(what.text, std::regex(culprit + " of the world, " + place_));
     return (what.status == HEDDLE_ERROR_TIMEOUT || what.status == HEDDLE_ERROR_ABORTED) &&
            (names_nobody || says_where) && (has("waited") || has("a wait of")) &&
            what.seconds < timeout + slack;
@@ -203,7 +206,7 @@ class struck_pe {
   const std::string fault_;
   const int victim_;
   const std::string file_;
-  const std::regex place_;
+  const std::string place_;
   int me_ = -1;
   bool is_near_ = false;  ///< on the victim's host
 };
