@@ -3,9 +3,10 @@
 #include "bootstrap/bootstrap_from_environment.hpp"
 
 #include <cstdlib>
-#include <optional>
+#include <memory>
 #include <string_view>
 
+#include "bootstrap/forwarding_bootstrap.hpp"
 #include "bootstrap/pmix_bootstrap.hpp"
 #include "bootstrap/process_slot.hpp"
 #include "bootstrap/thread_bootstrap.hpp"
@@ -57,40 +58,26 @@ std::unique_ptr<bootstrap> join(const bootstrap_options& options) {
 }
 
 /// The chosen bootstrap, with the process's slot, which it gives back when it has left.
-class slotted_bootstrap final : public bootstrap {
+class slotted_bootstrap final : public forwarding_bootstrap {
  public:
-  explicit slotted_bootstrap(const bootstrap_options& options)
-      : slot_(std::in_place), joined_(join(options)) {}
+  slotted_bootstrap(std::unique_ptr<process_slot> slot, std::unique_ptr<bootstrap> joined)
+      : forwarding_bootstrap(std::move(joined)), slot_(std::move(slot)) {}
+  ~slotted_bootstrap() override { inner_.reset(); }  // before the slot
 
-  int rank() const override { return joined_->rank(); }
-  int size() const override { return joined_->size(); }
-  std::string_view name() const override { return joined_->name(); }
-  std::string_view job_id() const override { return joined_->job_id(); }
-  const secret& job_secret() const override { return joined_->job_secret(); }
-  std::string_view host_of(int rank) const override { return joined_->host_of(rank); }
-  std::vector<bytes> all_gather(std::span<const std::byte> mine, deadline until) override {
-    return joined_->all_gather(mine, until);
-  }
-  void barrier(deadline until) override { joined_->barrier(until); }
-  void on_lost(lost_callback callback) override { joined_->on_lost(std::move(callback)); }
-  [[nodiscard]] std::optional<loss> first_loss() const override { return joined_->first_loss(); }
-  void report_lost(int rank, std::string_view reason) override {
-    joined_->report_lost(rank, reason);
-  }
   void leave() override {
-    joined_->leave();
+    forwarding_bootstrap::leave();
     slot_.reset();
   }
 
  private:
-  std::optional<process_slot> slot_;
-  std::unique_ptr<bootstrap> joined_;
+  std::unique_ptr<process_slot> slot_;
 };
 
 }  // namespace
 
 std::unique_ptr<bootstrap> bootstrap_from_environment(const bootstrap_options& options) {
-  return std::make_unique<slotted_bootstrap>(options);
+  auto slot = std::make_unique<process_slot>();
+  return std::make_unique<slotted_bootstrap>(std::move(slot), join(options));
 }
 
 }  // namespace heddle

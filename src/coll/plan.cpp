@@ -153,7 +153,13 @@ bool is_possible(const plan_question& question, algorithm algo, protocol proto) 
   if (!question.all_mapped) return simple;
   if (question.widening > 0 && algo == algorithm::ring) return simple;
   if (is_simple_only(algo) && !simple) return false;
-  if (question.forced_protocol) return proto == *question.forced_protocol;
+  auto forced = question.forced_protocol;
+  if (algo == algorithm::one_shot && question.what != collective::all_reduce) {
+    // By words or by slots.
+    if (proto == protocol::ll128) return false;
+    if (forced == protocol::ll128) forced = protocol::simple;
+  }
+  if (forced) return proto == *forced;
   // Of a host's threads each line is one's work: never the quickest there.
   return proto != protocol::ll128 || (question.on_cuda && has_ll128(question));
 }
@@ -302,7 +308,8 @@ std::string explain(const plan& plan, const plan_question& question) {
   if (question.forced_protocol)
     reason += plan.proto == *question.forced_protocol
                   ? "HEDDLE_PROTO; "
-                  : "HEDDLE_PROTO, but simple where PEs are remote, or float32 goes along a ring; ";
+                  : "HEDDLE_PROTO, but simple where PEs are remote, float32 goes along a ring, or "
+                    "one_shot has no ll128; ";
   if (question.forced_channels > 0) {
     reason += "HEDDLE_CHANNELS";
     if (plan.channels < question.forced_channels)

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bootstrap/imitated_hosts.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle {
@@ -34,6 +35,7 @@ ordered_json what_must_agree(const environment& settings, const tuning& costs) {
       {"HEDDLE_FABRIC_HANDLES", settings.fabric_handles},
       {"HEDDLE_MULTICAST", settings.multicast ? 1 : 0},
       {"HEDDLE_P2P_DISABLE", settings.p2p_disable ? 1 : 0},
+      {"HEDDLE_PES_PER_HOST", settings.pes_per_host},
       {"HEDDLE_CONTEXTS", settings.contexts},
       {"HEDDLE_ACCUMULATE_F32", settings.accumulate_f32 ? 1 : 0},
       {"HEDDLE_ALGO", settings.algo},
@@ -54,7 +56,8 @@ std::size_t automatic_heap_size(const bootstrap& bootstrap, const environment& s
                       static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   std::size_t neighbours = 0;
   for (int pe = 0; pe < bootstrap.size(); ++pe)
-    neighbours += bootstrap.host_of(pe) == bootstrap.host_of(bootstrap.rank());
+    neighbours +=
+        machine_of(bootstrap.host_of(pe)) == machine_of(bootstrap.host_of(bootstrap.rank()));
   return std::min(std::bit_ceil(memory), addresses / std::bit_ceil(neighbours));
 }
 
@@ -112,10 +115,10 @@ bool agree_on_settings(bootstrap& bootstrap, environment& settings, const tuning
   };
   const auto first = read(all.front());
   auto automatic = mine[automatic_heap].get<std::size_t>();
-  std::map<std::string_view, std::vector<processor_set>> hosts;
+  std::map<std::string_view, std::vector<processor_set>> machines;
   for (std::size_t pe = 0; pe < all.size(); ++pe) {
     const auto theirs = read(all[pe]);
-    hosts[bootstrap.host_of(static_cast<int>(pe))].emplace_back(
+    machines[machine_of(bootstrap.host_of(static_cast<int>(pe)))].emplace_back(
         theirs.value(processors, std::string()));
     for (const auto& [name, value] : first.items()) {
       if (name == asked_heap || name == automatic_heap || name == processors ||
@@ -132,10 +135,11 @@ bool agree_on_settings(bootstrap& bootstrap, environment& settings, const tuning
   }
   if (settings.heap_size == 0) settings.heap_size = automatic;
   if (settings.spin < 0)
-    settings.spin =
-        must_share(hosts[bootstrap.host_of(bootstrap.rank())]) ? spin_crowded : spin_alone;
-  return std::any_of(hosts.begin(), hosts.end(),
-                     [](const auto& host) { return must_share(host.second); });
+    settings.spin = must_share(machines[machine_of(bootstrap.host_of(bootstrap.rank()))])
+                        ? spin_crowded
+                        : spin_alone;
+  return std::any_of(machines.begin(), machines.end(),
+                     [](const auto& machine) { return must_share(machine.second); });
 }
 
 }  // namespace heddle

@@ -9,6 +9,7 @@
 #include <exception>
 #include <numeric>
 
+#include "bootstrap/imitated_hosts.hpp"
 #include "coll/all_reduce_kernels.hpp"
 #include "coll/exchange_kernels.hpp"
 #include "host/agreement.hpp"
@@ -44,7 +45,8 @@ constexpr int node_place = 1;
 
 heddle_runtime::heddle_runtime(heddle::environment environment,
                                std::unique_ptr<heddle::bootstrap> bootstrap)
-    : environment_(std::move(environment)), bootstrap_(std::move(bootstrap)) {
+    : environment_(std::move(environment)),
+      bootstrap_(heddle::imitate_hosts(std::move(bootstrap), environment_.pes_per_host)) {
   heddle::log::set_pe(my_pe());
   tuning_ = heddle::read_tuning_file(environment_.tuning,
                                      heddle::built_in_tuning(environment_.device != "host"));

@@ -216,6 +216,10 @@ const std::vector<variable>& variables() {
       {"HEDDLE_P2P_DISABLE", "0",
        "1: map no other PE's memory: all go through the network, those of this host too",
        flag(&environment::p2p_disable)},
+      {"HEDDLE_PES_PER_HOST", "0",
+       "PEs count as on hosts of so many each, by number, and reach each other by network across "
+       "them: to try on one machine what is for several; 0: they are where they are",
+       integer(&environment::pes_per_host, 0, 1'000'000)},
       {"HEDDLE_PROTO", "", "Protocol of collectives: simple, ll or ll128; empty: chosen by size",
        one_of(&environment::proto, {"", "simple", "ll", "ll128"})},
       {"HEDDLE_RENDEZVOUS_PORT", "0",

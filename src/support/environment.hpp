@@ -24,6 +24,7 @@ struct environment {
   std::size_t heap_size =
       0;                     ///< HEDDLE_HEAP_SIZE: bytes reserved per PE; 0 until init settles auto
   std::string device;        ///< HEDDLE_DEVICE: host, cuda or cuda:N
+  int pes_per_host = 0;      ///< HEDDLE_PES_PER_HOST: imitate hosts of so many; 0: none
   bool p2p_disable = false;  ///< HEDDLE_P2P_DISABLE: reach no other PE by memory
   bool ib_disable = false;   ///< HEDDLE_IB_DISABLE: as NCCL_IB_DISABLE
   int contexts = 0;          ///< HEDDLE_CONTEXTS: of a PE's proxy

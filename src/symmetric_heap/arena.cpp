@@ -40,10 +40,10 @@ arena::arena(int slots, std::size_t stride) : slots_(slots), stride_(stride) {
 
 arena::~arena() { ::munmap(base_, static_cast<std::size_t>(slots_) * stride_); }
 
-std::shared_ptr<arena> arena::shared_by_threads(const std::string& job, int slots,
+std::shared_ptr<arena> arena::shared_by_threads(const std::string& name, int slots,
                                                 std::size_t stride) {
   return shared_arenas<arena>::of_process().get(
-      job, [&] { return std::make_shared<arena>(slots, stride); });
+      name, [&] { return std::make_shared<arena>(slots, stride); });
 }
 
 void arena::map(int index, int descriptor) {

@@ -19,9 +19,9 @@ class arena {
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
 
-  /// The one arena of a job whose PEs are threads of this process: made by the first that asks,
-  /// shared by the others. `job` is unique to the job and the process.
-  static std::shared_ptr<arena> shared_by_threads(const std::string& job, int slots,
+  /// The one arena of PEs of a host that are threads of this process: made by the first that asks,
+  /// shared by the others. `name`: arena_name() of each.
+  static std::shared_ptr<arena> shared_by_threads(const std::string& name, int slots,
                                                   std::size_t stride);
 
   /// Maps the whole stride of a slot to a file, beyond its end too: as the file grows, so does what

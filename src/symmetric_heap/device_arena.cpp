@@ -37,11 +37,11 @@ device_arena::~device_arena() {
 }
 
 std::shared_ptr<device_arena> device_arena::shared_by_threads(const gpu::driver& driver,
-                                                              const std::string& job, int slots,
+                                                              const std::string& name, int slots,
                                                               std::size_t stride,
                                                               std::size_t alignment) {
   return shared_arenas<device_arena>::of_process().get(
-      job, [&] { return std::make_shared<device_arena>(driver, slots, stride, alignment); });
+      name, [&] { return std::make_shared<device_arena>(driver, slots, stride, alignment); });
 }
 
 void device_arena::map(int index, std::size_t offset, std::size_t bytes,

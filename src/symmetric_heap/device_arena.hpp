@@ -27,9 +27,9 @@ class device_arena {
   device_arena(const device_arena&) = delete;
   device_arena& operator=(const device_arena&) = delete;
 
-  /// The one arena of a job whose PEs are threads of this process; see arena::shared_by_threads.
+  /// The one arena of PEs of a host that are threads of this process; see arena::shared_by_threads.
   static std::shared_ptr<device_arena> shared_by_threads(const gpu::driver& driver,
-                                                         const std::string& job, int slots,
+                                                         const std::string& name, int slots,
                                                          std::size_t stride, std::size_t alignment);
 
   [[nodiscard]] std::byte* slot(int index) const {

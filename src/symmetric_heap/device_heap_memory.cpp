@@ -9,6 +9,7 @@
 #include "support/round_up.hpp"
 #include "support/throw_error.hpp"
 #include "symmetric_heap/agreed_step.hpp"
+#include "symmetric_heap/shared_arenas.hpp"
 
 namespace heddle {
 namespace {
@@ -33,10 +34,9 @@ device_heap_memory::device_heap_memory(bootstrap& bootstrap, const gpu::gpu& dev
   const auto& driver = device_.functions();
   // The multicast addresses are one slot more.
   const int slots_of_arena = peers_.num_slots + (multicast_.is_used() ? 1 : 0);
-  arena_ = peers_.threads
-               ? device_arena::shared_by_threads(driver, std::string(bootstrap_.job_id()),
-                                                 slots_of_arena, stride, unit_)
-               : std::make_shared<device_arena>(driver, slots_of_arena, stride, unit_);
+  arena_ = peers_.threads ? device_arena::shared_by_threads(driver, arena_name(bootstrap_),
+                                                            slots_of_arena, stride, unit_)
+                          : std::make_shared<device_arena>(driver, slots_of_arena, stride, unit_);
   auto slots = peers_.mapped_slots();
   log::info(log::subsystem::heap, "{} of {} heaps mapped, on GPUs, {} each at most",
             std::count_if(slots.begin(), slots.end(), [](int slot) { return slot >= 0; }),

@@ -16,6 +16,7 @@
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
 #include "symmetric_heap/descriptor_exchange.hpp"
+#include "symmetric_heap/shared_arenas.hpp"
 
 namespace heddle {
 namespace {
@@ -59,7 +60,7 @@ host_heap_memory::host_heap_memory(bootstrap& bootstrap, std::size_t bytes, std:
     slots.push_back(rank.same_host ? mapped++ : -1);
     threads |= rank.same_process && &rank != &ranks[me];
   }
-  arena_ = threads ? arena::shared_by_threads(std::string(bootstrap.job_id()), mapped, stride)
+  arena_ = threads ? arena::shared_by_threads(arena_name(bootstrap), mapped, stride)
                    : std::make_shared<arena>(mapped, stride);
   arena_->map(slots[me], file_.descriptor());
   for (auto& [rank, descriptor] : exchange.exchange(file_.descriptor(), ranks, until))

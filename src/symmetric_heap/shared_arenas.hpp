@@ -7,10 +7,18 @@
 #include <mutex>
 #include <string>
 
+#include "bootstrap/bootstrap.hpp"
+
 namespace heddle {
 
-/// The arenas of jobs whose PEs are threads of this process: one for each job, made by the first
-/// PE that asks and shared by the others.
+/// Names the arena that this PE shares with those of its host (which may be imitated), in any
+/// process.
+inline std::string arena_name(const bootstrap& bootstrap) {
+  return std::string(bootstrap.job_id()) + "@" + std::string(bootstrap.host_of(bootstrap.rank()));
+}
+
+/// The arenas of jobs whose PEs are threads of this process: one for each job and host, made by the
+/// first PE that asks and shared by the others.
 template <class Arena>
 class shared_arenas {
  public:
@@ -19,12 +27,12 @@ class shared_arenas {
     return instance;
   }
 
-  /// `job` is unique to the job and the process.
+  /// `name` is an arena_name().
   template <class Make>
-  std::shared_ptr<Arena> get(const std::string& job, Make make) {
+  std::shared_ptr<Arena> get(const std::string& name, Make make) {
     std::lock_guard lock(mutex_);
     std::erase_if(arenas_, [](const auto& entry) { return entry.second.expired(); });
-    auto& known = arenas_[job];
+    auto& known = arenas_[name];
     auto shared = known.lock();
     if (!shared) known = shared = make();
     return shared;

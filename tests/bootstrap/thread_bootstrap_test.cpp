@@ -6,6 +6,7 @@
 
 #include <heddle/error.hpp>
 
+#include "bootstrap/imitated_hosts.hpp"
 #include "thread_starter.hpp"
 
 using namespace heddle;
@@ -67,6 +68,21 @@ TEST_CASE("on_lost with an empty function waits for a running call") {
   zero->on_lost({});
   CHECK(ended);
   reporter.join();
+}
+
+TEST_CASE("PEs count as on hosts of so many each, and are on one machine all the same") {
+  thread_rendezvous job(5);
+  const auto real = imitate_hosts(job.join(3), 0);
+  CHECK(real->host_of(0) == real->host_of(4));
+  const auto one = imitate_hosts(job.join(2), 2);
+  CHECK(one->rank() == 2);
+  CHECK(one->host_of(0) == one->host_of(1));
+  CHECK(one->host_of(1) != one->host_of(2));
+  CHECK(one->host_of(2) == one->host_of(3));
+  CHECK(one->host_of(3) != one->host_of(4));
+  CHECK(local_rank(*one) == 0);
+  CHECK(local_rank(*imitate_hosts(job.join(1), 2)) == 1);
+  for (int rank = 0; rank < 5; ++rank) CHECK(machine_of(one->host_of(rank)) == real->host_of(rank));
 }
 
 TEST_CASE("a callback may stop the calls from inside a call") {

@@ -262,6 +262,20 @@ TEST_CASE("LL128 is chosen where lines arrive whole, and refused where that is n
   many.forced_protocol = protocol::ll128;
   CHECK(choose_reduction(many).algo == algorithm::one_shot);
 
+  // Other reductions' one hop is of words or of slots.
+  for (const auto what : {collective::reduce_scatter, collective::reduce}) {
+    plan_question other = joined;
+    other.what = what;
+    for (other.bytes = 8; other.bytes < 1u << 20; other.bytes *= 2)
+      CHECK(choose_reduction(other).proto != protocol::ll128);
+    other.forced_algorithm = algorithm::one_shot;
+    other.forced_protocol = protocol::ll128;
+    const plan by_slots = choose_reduction(other);
+    CHECK(by_slots.algo == algorithm::one_shot);
+    CHECK(by_slots.proto == protocol::simple);
+    CHECK(explain(by_slots, other).find("one_shot has no ll128") != std::string::npos);
+  }
+
   plan_question apart = joined;
   apart.whole_lines = false;
   CHECK(choose_reduction(apart).proto != protocol::ll128);

@@ -43,7 +43,7 @@ on_hosts() {
     job 2 2 "$bin/heddle-perf" all_reduce "${sizes[@]}" -b 68 -e 4100 -d all -o all --ways hierarchical
   for hosts in 2:4 3:2; do
     check "all_reduce by hosts on ${hosts%:*} hosts with ${hosts#*:} PEs" 0 "$right" \
-      job "${hosts%:*}" "${hosts#*:}" "$bin/heddle-perf" all_reduce "${sizes[@]}" -b 4100 -e 100000 -d float --ways hierarchical
+      job "${hosts%:*}" "${hosts#*:}" "$bin/heddle-perf" all_reduce -n 1 -w 0 -b 4100 -f 23 -e 100000 -d float --ways hierarchical
   done
   for each in "${collectives[@]}"; do
     set_types "$each"

@@ -9,7 +9,7 @@ set -uo pipefail
 bin=$1 part=$2 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/checks.sh"
 [ "$part" = mapped ] || export HEDDLE_TRANSPORT=$part
-any_size=(kernels_test kernel_collectives_test kernel_lists_test collectives_test transfers_test one_sided_test)
+any_size=(reductions_test kernels_test kernel_collectives_test kernel_lists_test collectives_test transfers_test one_sided_test)
 of_three=("${any_size[@]}" team_test runtime_test bad_input_test bad_collectives_test)
 of_two=("${of_three[@]}" bad_transfers_test)
 
@@ -30,13 +30,17 @@ case $part in
     make_hosts 1
     run_suites 1 2 "${of_two[@]}"
     run_suites 1 3 "${of_three[@]}"
-    for pes in 4 5; do run_suites 1 $pes "${any_size[@]}"; done
+    run_suites 1 6 team_test
+    for pes in 4 5; do run_suites 1 $pes "${any_size[@]:1}"; done  # launchers_test has those of reductions
     ;;
   tcp | libfabric)
     make_hosts 2 3
     run_suites 2 1 "${of_two[@]}"
+    [ "$part" = tcp ] || of_three=(kernels_test runtime_test)  # the rest is the same over any network
     run_suites 3 1 "${of_three[@]}"
     run_suites 2 2 "${any_size[@]}"
+    [ "$part" != tcp ] || for hosts in "3 2" "2 4"; do run_suites $hosts reductions_test; done
+    run_suites 2 3 team_test
     ;;
   *) exit 2 ;;
 esac

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include "bootstrap/forwarding_bootstrap.hpp"
 #include "cuda_driver/host_nvml.hpp"
 #include "cuda_driver/program_buffer.hpp"
 #include "symmetric_heap/device_heaps.hpp"
@@ -14,28 +15,13 @@ namespace host_nvml = gpu::host_nvml;
 namespace {
 
 /// Another bootstrap, whose ranks are on hosts of two each.
-class on_two_hosts final : public bootstrap {
+class on_two_hosts final : public forwarding_bootstrap {
  public:
-  explicit on_two_hosts(bootstrap& real) : real_(real) {}
-  [[nodiscard]] int rank() const override { return real_.rank(); }
-  [[nodiscard]] int size() const override { return real_.size(); }
-  [[nodiscard]] std::string_view name() const override { return real_.name(); }
-  [[nodiscard]] std::string_view job_id() const override { return real_.job_id(); }
-  [[nodiscard]] const secret& job_secret() const override { return real_.job_secret(); }
+  explicit on_two_hosts(bootstrap& real)
+      : forwarding_bootstrap(std::shared_ptr<bootstrap>(std::shared_ptr<void>(), &real)) {}
   [[nodiscard]] std::string_view host_of(int rank) const override {
     return rank < 2 ? "first" : "second";
   }
-  std::vector<bytes> all_gather(std::span<const std::byte> mine, deadline until) override {
-    return real_.all_gather(mine, until);
-  }
-  void barrier(deadline until) override { real_.barrier(until); }
-  void on_lost(lost_callback callback) override { real_.on_lost(std::move(callback)); }
-  [[nodiscard]] std::optional<loss> first_loss() const override { return real_.first_loss(); }
-  void report_lost(int rank, std::string_view reason) override { real_.report_lost(rank, reason); }
-  void leave() override { real_.leave(); }
-
- private:
-  bootstrap& real_;
 };
 
 /// Every mapped PE's copy of a block can be written, before and after growth.

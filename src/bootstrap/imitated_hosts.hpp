@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "bootstrap/bootstrap.hpp"
+
+namespace heddle {
+
+/// The same job, whose PEs count as on hosts of `pes_per_host` each (HEDDLE_PES_PER_HOST), by
+/// number: programs for several hosts can be tried on one. As it is where that is 0.
+std::unique_ptr<bootstrap> imitate_hosts(std::unique_ptr<bootstrap> real, int pes_per_host);
+
+/// The host, which may be imitated, without what tells it from others of the same machine.
+std::string_view machine_of(std::string_view host);
+
+}  // namespace heddle

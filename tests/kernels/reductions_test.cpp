@@ -1,0 +1,315 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// AllReduce, ReduceScatter and Reduce as programs call them, wherever the PEs are: each way with
+// each type and each operation is exact, on the device that HEDDLE_DEVICE chooses.
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <heddle/device_array.hpp>
+#include <heddle/heddle.hpp>
+#include <heddle/symmetric_array.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/exact_reductions.hpp"
+#include "kernels/on_device.hpp"
+
+using namespace heddle;
+using namespace heddle::testing;
+
+namespace {
+
+constexpr std::size_t most_bytes = 300'007;  // more than a slot, a packet and a half
+
+struct way {
+  heddle_algorithm_t algorithm;
+  heddle_protocol_t protocol;
+  const char* name;  ///< as heddle_plan begins
+};
+
+constexpr way ways[] = {
+    {HEDDLE_ALGORITHM_ONE_SHOT, HEDDLE_PROTOCOL_SIMPLE, "one_shot simple"},
+    {HEDDLE_ALGORITHM_ONE_SHOT, HEDDLE_PROTOCOL_LL, "one_shot ll"},
+    {HEDDLE_ALGORITHM_ONE_SHOT, HEDDLE_PROTOCOL_LL128, "one_shot ll128"},
+    {HEDDLE_ALGORITHM_TWO_SHOT, HEDDLE_PROTOCOL_SIMPLE, "two_shot simple"},
+    {HEDDLE_ALGORITHM_MULTICAST, HEDDLE_PROTOCOL_SIMPLE, "multicast simple"},
+    {HEDDLE_ALGORITHM_RING, HEDDLE_PROTOCOL_SIMPLE, "ring simple"},
+    {HEDDLE_ALGORITHM_RING, HEDDLE_PROTOCOL_LL, "ring ll"},
+    {HEDDLE_ALGORITHM_RING, HEDDLE_PROTOCOL_LL128, "ring ll128"},
+    {HEDDLE_ALGORITHM_TREE, HEDDLE_PROTOCOL_SIMPLE, "tree simple"},
+    {HEDDLE_ALGORITHM_TREE, HEDDLE_PROTOCOL_LL, "tree ll"},
+    {HEDDLE_ALGORITHM_TREE, HEDDLE_PROTOCOL_LL128, "tree ll128"},
+    {HEDDLE_ALGORITHM_HIERARCHICAL, HEDDLE_PROTOCOL_SIMPLE, "hierarchical simple"},
+};
+
+constexpr heddle_collective_t reductions[] = {
+    HEDDLE_COLLECTIVE_ALL_REDUCE, HEDDLE_COLLECTIVE_REDUCE_SCATTER, HEDDLE_COLLECTIVE_REDUCE};
+
+/// Where the PEs of a job are to each other.
+struct placement {
+  bool all_mapped = true;
+  bool has_hierarchy = false;  ///< several hosts with as many PEs each, and several
+};
+
+placement find_placement(const runtime& self, const stream& queue) {
+  const auto world = self.world();
+  const auto n = static_cast<std::size_t>(self.n_pes());
+  const symmetric_array<int> sizes(self, n + 1);
+  placement found;
+  for (int pe = 0; pe < self.n_pes(); ++pe)
+    found.all_mapped &= self.ptr(sizes.data(), pe) != nullptr;
+  write(queue, sizes.data() + n,
+        std::vector<int>{found.all_mapped ? self.n_pes() : self.node().n_pes()});
+  world.all_gather(sizes.data() + n, sizes.data(), 1, queue);
+  const auto all = read(queue, static_cast<const int*>(sizes.data()), n);
+  // With P2P disabled the node has several PEs all the same, of which none maps another.
+  bool near = false;
+  for (int pe = 0; pe < self.n_pes(); ++pe)
+    near |= pe != self.my_pe() && self.ptr(sizes.data(), pe) != nullptr;
+  found.has_hierarchy =
+      !found.all_mapped && near && all[0] > 1 &&
+      std::all_of(all.begin(), all.end(), [&](int each) { return each == all[0]; });
+  return found;
+}
+
+/// Whether a collective has that way there; nothing falls back to another.
+bool has(const way& wanted, heddle_collective_t what, const placement& at) {
+  const bool simple = wanted.protocol == HEDDLE_PROTOCOL_SIMPLE;
+  const bool all_reduces = what == HEDDLE_COLLECTIVE_ALL_REDUCE;
+  if (!at.all_mapped && !simple) return false;
+  switch (wanted.algorithm) {
+    case HEDDLE_ALGORITHM_ONE_SHOT:
+      return all_reduces || wanted.protocol != HEDDLE_PROTOCOL_LL128;
+    case HEDDLE_ALGORITHM_MULTICAST:
+      return !on_gpu() && what != HEDDLE_COLLECTIVE_REDUCE;
+    case HEDDLE_ALGORITHM_TWO_SHOT:
+      return at.all_mapped || !on_gpu();
+    case HEDDLE_ALGORITHM_TREE:
+      return what != HEDDLE_COLLECTIVE_REDUCE_SCATTER;
+    case HEDDLE_ALGORITHM_HIERARCHICAL:
+      return at.has_hierarchy;
+    default:
+      return true;
+  }
+}
+
+/// One PE's buffers and calls. Inputs and outputs are checked whole, and what follows an output.
+class reducer {
+ public:
+  explicit reducer(const runtime& self)
+      : self_(self),
+        world_(self.world()),
+        n_pes_(static_cast<std::size_t>(self.n_pes())),
+        queue_(self.create_stream()),
+        heap_(self, 2 * room_),
+        own_(self, 2 * room_) {
+    for (const auto& each : reduced_types) {
+      twice_.push_back(each.create_twice(world_));
+      for (int reduction = 0; reduction < num_reductions; ++reduction)
+        patterns_.push_back(each.pattern(reduction, self.my_pe(), self.n_pes()));
+    }
+  }
+
+  void by(const way& wanted, const placement& at) {
+    for (const auto what : reductions) {
+      if (!has(wanted, what, at)) continue;
+      heddle_choice_t choice{wanted.algorithm, wanted.protocol, ++way_ % 2 == 0 ? 3 : 0, 0};
+      world_.set_chooser(
+          [](void* user, heddle_collective_t, std::size_t, int, heddle_choice_t* into) {
+            *into = *static_cast<heddle_choice_t*>(user);
+          },
+          &choice);
+      if (n_pes_ > 1)
+        for (const std::size_t count : {std::size_t{1}, std::size_t{50'000}}) {
+          const auto plan = world_.plan(what, count, HEDDLE_FLOAT32);
+          check(plan.rfind(wanted.name, 0) == 0, std::string(wanted.name) + " became " + plan);
+        }
+      for (std::size_t type = 0; type < reduced_types.size(); ++type)
+        for (int reduction = 0; reduction < num_reductions; ++reduction) {
+          ++combination_;
+          // The sanitizers' share: 7 has no factor in common with the 84 of a way.
+          if (!is_cut_short() || combination_ % 7 == 0) call(what, type, reduction, wanted.name);
+        }
+      world_.set_chooser(nullptr);
+    }
+  }
+
+  /// By the way that is chosen: pieces of differing size.
+  void pieces() {
+    for (std::size_t type = 0; type < reduced_types.size(); ++type)
+      for (int reduction = 0; reduction < num_reductions; ++reduction) {
+        ++calls_;
+        std::vector<std::size_t> counts, places;
+        std::size_t all = 0;
+        for (std::size_t pe = 0; pe < n_pes_; ++pe) {
+          counts.push_back((calls_ + 5 * pe) % 4 * (pe + 17));
+          places.push_back(all);
+          all += counts.back();
+        }
+        const auto& element = reduced_types[type];
+        const auto& pattern = pattern_of_call(type, reduction);
+        std::byte* in = base();
+        std::byte* out = in + room_;
+        const auto me = static_cast<std::size_t>(self_.my_pe());
+        write(queue_, in, exact_pattern::cut(pattern.input, element.size, all, 0));
+        prepare(out, counts[me] * element.size);
+        heddle::detail::check(heddle_reduce_scatter_v(world_.handle(), in, out, counts.data(),
+                                                      places.data(), element.type,
+                                                      op_of(type, reduction), queue_.handle()));
+        expect(out, exact_pattern::cut(pattern.result, element.size, counts[me], places[me]),
+               "reduce_scatter_v", type, reduction, counts[me]);
+      }
+  }
+
+ private:
+  static constexpr std::size_t guard = 64;
+  static constexpr std::byte poison{0x5a};
+
+  [[nodiscard]] const exact_pattern& pattern_of_call(std::size_t type, int reduction) const {
+    return patterns_[type * num_reductions + static_cast<std::size_t>(reduction)];
+  }
+  [[nodiscard]] heddle_op_t op_of(std::size_t type, int reduction) const {
+    return reduction == scaled_by_two ? twice_[type] : static_cast<heddle_op_t>(reduction);
+  }
+  [[nodiscard]] std::byte* base() const { return calls_ % 3 == 0 ? own_.data() : heap_.data(); }
+  void prepare(std::byte* out, std::size_t bytes) const {
+    write(queue_, out, octets(bytes + guard, poison));
+  }
+
+  /// What the calls of a way have in common with others of it comes back after other numbers of
+  /// calls for each: all combinations meet in time.
+  void call(heddle_collective_t what, std::size_t type, int reduction, const std::string& name) {
+    ++calls_;
+    const auto& element = reduced_types[type];
+    const auto& pattern = pattern_of_call(type, reduction);
+    const bool scatters = what == HEDDLE_COLLECTIVE_REDUCE_SCATTER;
+    const std::size_t pieces = scatters ? n_pes_ : 1;
+    const std::size_t large = (most_bytes / element.size + pieces - 1) / pieces;
+    const std::size_t counts[] = {0, 1, 333, large};
+    const std::size_t count = counts[(combination_ + n_pes_) % 4];
+    const bool in_place = calls_ % 5 < 2;
+    const std::size_t skew = calls_ % 7 == 0 ? element.size : 0;
+    const int root = static_cast<int>(calls_ % n_pes_);
+    const auto from = calls_ % exact_pattern::period;
+    const auto me = static_cast<std::size_t>(self_.my_pe());
+    const bool is_told = what != HEDDLE_COLLECTIVE_REDUCE || self_.my_pe() == root;
+
+    std::byte* in = base() + skew;
+    std::byte* out = !in_place ? base() + room_ : scatters ? in + me * count * element.size : in;
+    const auto given = exact_pattern::cut(pattern.input, element.size, pieces * count, from);
+    write(queue_, in, given);
+    if (!in_place) prepare(out, count * element.size);
+    const auto op = op_of(type, reduction);
+    const auto team = world_.handle();
+    const auto stream = queue_.handle();
+    heddle::detail::check(
+        scatters ? heddle_reduce_scatter(team, in, out, count, element.type, op, stream)
+        : what == HEDDLE_COLLECTIVE_REDUCE
+            ? heddle_reduce(team, in, is_told ? out : nullptr, count, element.type, op, root,
+                            stream)
+            : heddle_all_reduce(team, in, out, count, element.type, op, stream));
+    if (is_told) {
+      auto right = exact_pattern::cut(pattern.result, element.size, count,
+                                      from + (scatters ? me * count : 0));
+      if (in_place)
+        check(read(queue_, static_cast<const std::byte*>(out), right.size()) == right,
+              describe(name + " in place", type, reduction, count));
+      else
+        expect(out, std::move(right), name, type, reduction, count);
+    } else {
+      queue_.synchronize();
+    }
+    if (!in_place)
+      check(read(queue_, static_cast<const std::byte*>(in), given.size()) == given,
+            describe(name + " changed its input", type, reduction, count));
+  }
+
+  void expect(const std::byte* out, octets right, const std::string& name, std::size_t type,
+              int reduction, std::size_t count) const {
+    right.resize(right.size() + guard, poison);
+    check(read(queue_, out, right.size()) == right, describe(name, type, reduction, count));
+  }
+  [[nodiscard]] std::string describe(const std::string& name, std::size_t type, int reduction,
+                                     std::size_t count) const {
+    return name + ", type " + std::to_string(reduced_types[type].type) + ", reduction " +
+           std::to_string(reduction) + ", " + std::to_string(count) + " elements on PE " +
+           std::to_string(self_.my_pe()) + " of " + std::to_string(n_pes_) + ", call " +
+           std::to_string(calls_);
+  }
+
+  const runtime& self_;
+  team world_;
+  std::size_t n_pes_;
+  stream queue_;
+  const std::size_t room_ = (most_bytes + 4096) / 64 * 64;
+  symmetric_array<std::byte> heap_;
+  device_array<std::byte> own_;
+  std::vector<exact_pattern> patterns_;
+  std::vector<heddle_op_t> twice_;
+  int way_ = 0;
+  std::size_t combination_ = 0;
+  std::size_t calls_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("every reduction is exact in every way, with every type and operation") {
+  for (const int n_pes :
+       is_cut_short() ? pe_counts({2, 4, 5}) : pe_counts({1, 2, 3, 4, 5, 6, 7, 8})) {
+    CAPTURE(n_pes);
+    run_pes(n_pes, [](runtime& self) {
+      const auto at = find_placement(self, self.create_stream());
+      reducer pe(self);
+      for (const auto& each : ways) pe.by(each, at);
+      pe.pieces();
+    });
+  }
+}
+
+TEST_CASE("all PEs get the same bits, in every way, and get them again") {
+  for (const int n_pes : is_cut_short() ? pe_counts({4}) : pe_counts({2, 3, 4, 8})) {
+    CAPTURE(n_pes);
+    run_pes(n_pes, [](runtime& self) {
+      const auto world = self.world();
+      const auto queue = self.create_stream();
+      const auto at = find_placement(self, queue);
+      constexpr std::size_t most = 100'003;
+      const auto n = static_cast<std::size_t>(self.n_pes());
+      const symmetric_array<float> memory(self, (3 + n) * most);
+      float* in = memory.data();
+      float* out = in + most;
+      float* gathered = out + 2 * most;
+      std::mt19937 random(static_cast<unsigned>(self.my_pe()) + 1);
+      std::uniform_real_distribution<float> values(-1000, 1000);
+      std::vector<float> mine(most);
+      for (auto& each : mine) each = values(random);
+      write(queue, in, mine);
+      for (const auto& each : ways) {
+        if (!has(each, HEDDLE_COLLECTIVE_ALL_REDUCE, at)) continue;
+        heddle_choice_t choice{each.algorithm, each.protocol, 0, 0};
+        world.set_chooser(
+            [](void* user, heddle_collective_t what, std::size_t, int, heddle_choice_t* into) {
+              if (what == HEDDLE_COLLECTIVE_ALL_REDUCE)
+                *into = *static_cast<heddle_choice_t*>(user);
+            },
+            &choice);
+        for (const std::size_t count : {std::size_t{3}, std::size_t{2001}, most}) {
+          for (float* to : {out, out + most}) world.all_reduce(in, to, count, op::sum, queue);
+          world.all_gather(out, gathered, count, queue);
+          const auto first = read(queue, static_cast<const float*>(out), count);
+          const auto what = std::string(each.name) + " of " + std::to_string(count);
+          check(read(queue, static_cast<const float*>(out + most), count) == first,
+                what + ", once more");
+          for (std::size_t pe = 0; pe < n; ++pe)
+            check(read(queue, static_cast<const float*>(gathered + pe * count), count) == first,
+                  what + " on PE " + std::to_string(pe));
+        }
+        world.set_chooser(nullptr);
+      }
+    });
+  }
+}
