@@ -383,6 +383,10 @@ TEST_CASE("the order of messages follows from what is granted on both sides") {
   CHECK(promised_order(one.info()) == message_order::after_completions);
   one.info().domain_attr->cq_data_size = 4;
   CHECK(promised_order(one.info()) == message_order::counted);
+  offered slingshot("cxi", "cxi0");
+  slingshot.info().rx_attr->msg_order = FI_ORDER_SAS;
+  slingshot.info().domain_attr->cq_data_size = 8;
+  CHECK(promised_order(slingshot.info()) == message_order::after_completions);
   one.info().rx_attr->msg_order = FI_ORDER_SAW;
   CHECK_FALSE(promised_order(one.info()).has_value());
 }

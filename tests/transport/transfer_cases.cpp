@@ -90,6 +90,16 @@ TEST_CASE("memory may be exposed in pieces, later too, and exposed anew") {
     self.network().conceal(0, piece);
     self.expose(piece, piece);
     write_to(piece);
+    // In other pieces.
+    self.meet();
+    self.network().conceal(0, 0);
+    self.network().conceal(0, piece);
+    self.expose(piece / 2, piece);
+    write_to(piece / 2);
+    const auto half = source.first(piece / 2);
+    fill(half, self.seed());
+    self.write({right, 0, piece}, half);
+    expect_written(self, half, {right, 0, piece}, back.first(piece / 2));
   });
 }
 

@@ -12,13 +12,16 @@ namespace heddle::libfabric {
 void remote_memory::add(int region, std::uint64_t offset, std::size_t size, std::uint64_t start,
                         std::uint64_t key) {
   const piece added{region, offset, size, start, key};
-  auto at = std::lower_bound(pieces_.begin(), pieces_.end(), added, [](auto& a, auto& b) {
-    return std::tie(a.region, a.offset) < std::tie(b.region, b.offset);
+  // What was there before is exposed no more, in whichever pieces it was.
+  std::erase_if(pieces_, [&](const piece& one) {
+    return one.region == region && one.offset < offset + size && offset < one.offset + one.size;
   });
-  if (at != pieces_.end() && at->region == region && at->offset == offset)
-    *at = added;
-  else
-    pieces_.insert(at, added);
+  pieces_.insert(std::lower_bound(pieces_.begin(), pieces_.end(), added,
+                                  [](auto& a, auto& b) {
+                                    return std::tie(a.region, a.offset) <
+                                           std::tie(b.region, b.offset);
+                                  }),
+                 added);
 }
 
 remote_memory::target remote_memory::find(const remote_place& place, std::size_t size) const {

@@ -95,6 +95,12 @@ void remote_memory::add(int region, std::uint64_t offset, std::size_t size,
   const auto count = in.number<std::uint8_t>();
   if (count > made.keys.size()) throw malformed_message("it has too many keys");
   for (std::size_t rail = 0; rail < count; ++rail) made.keys[rail] = in.number<std::uint32_t>();
+  // What was there before is exposed no more, in whichever pieces it was.
+  std::erase_if(pieces_, [&](const auto& entry) {
+    const auto& [place, one] = entry;
+    return place.first == region && place.second < offset + size &&
+           offset < place.second + one.size;
+  });
   pieces_[{region, offset}] = made;
 } catch (const malformed_message& problem) {
   throw_error(HEDDLE_ERROR_MISMATCH,
