@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <poll.h>
 #include <rdma/ib_user_verbs.h>
 #include <unistd.h>
 
@@ -131,6 +132,10 @@ TEST_CASE("a port that stays down is told of, with its name") {
   REQUIRE(std::system("ip link set va down") == 0);
   pes.until([&] { return pes.heard[0].told.contains(-1); });
   CHECK(pes.heard[0].told[-1].starts_with("rxe0:1 has been down for"));
+  // Nothing is left to be done about it at once.
+  pes.until([&] { return pes.networks[0]->may_wait(); });
+  pollfd news{pes.networks[0]->wait_descriptor(), POLLIN, 0};
+  CHECK(::poll(&news, 1, 200) == 0);
   REQUIRE(std::system("ip link set va up") == 0);
 }
 

@@ -178,6 +178,7 @@ void rc_transport::take_event(rail& from, const ibv_async_event& event, clock::t
 void rc_transport::check_port(std::size_t rail, clock::time_point now) {
   const auto since = port_down_since_[rail];
   if (since == clock::time_point::max() || now - since < patience(options_)) return;
+  port_down_since_[rail] = clock::time_point::max();  // nothing more is to be done about it
   lose_all(fmt::format("{} has been down for {:.1f} s: look at its cable and switch",
                        rails_[rail]->port().name(), patience(options_).count()));
 }
