@@ -525,5 +525,18 @@ TEST_CASE("a quiet says with whom its context has lost something, before it or a
   CHECK(f.producer.missed == std::vector<int>{1, 2, 1});
 }
 
+TEST_CASE("a network that counts writes is refused to a job of more PEs than it can tell apart") {
+  transport::traits counting;
+  counting.order = transport::message_order::counted;
+  scripted_transport network(counting, false);
+  const auto make = [&](int n_pes) {
+    const command_engine made(
+        {.my_pe = 0, .n_pes = n_pes, .lanes = 2, .job = job, .device = nullptr}, network,
+        [](int, const std::string&) {});
+  };
+  CHECK_NOTHROW(make(65'536));
+  CHECK_THROWS_WITH_AS(make(65'537), doctest::Contains("the job has 65537 PEs"), error);
+}
+
 }  // namespace
 }  // namespace heddle::testing

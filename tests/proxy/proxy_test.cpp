@@ -203,6 +203,20 @@ TEST_CASE("a network that throws when it is about to be waited for loses all PEs
   CHECK(f.told()[0] == std::pair<int, std::string>{-1, "the card is gone"});
 }
 
+TEST_CASE("what waits for room is tried again, but not all the time") {
+  const unique_fd nothing(::eventfd(0, EFD_CLOEXEC));
+  const fixture f({}, [&](scripted_transport& network) {
+    network.descriptor = nothing.get();
+    network.waits_for_room = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  const int before = f.network->looks;
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const int looks = f.network->looks - before;
+  CHECK(looks >= 5);
+  CHECK(looks < 20'000);
+}
+
 TEST_CASE("a command that comes while memory is exposed is carried out without its poster") {
   const unique_fd never(::eventfd(0, EFD_CLOEXEC));
   std::atomic<bool> exposes{false};

@@ -4,9 +4,12 @@
 // The queue between producers and the proxy: full, wrapping, given up on; and contexts.
 
 #include <doctest/doctest.h>
+#include <sys/mman.h>
 
+#include <cstring>
 #include <numeric>
 
+#include "doctest/cut_short.hpp"
 #include "proxy_job.hpp"
 
 namespace heddle::testing {
@@ -169,6 +172,52 @@ TEST_CASE("waits that give up leave the queue fit, and replies that come late do
     }
     is_done = true;
   });
+}
+
+/// Private memory that is gone at the end: who touches it then crashes.
+class passing_memory {
+ public:
+  explicit passing_memory(std::size_t size)
+      : size_(size),
+        start_(::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    expect(start_ != MAP_FAILED, "no memory");
+    std::memset(start_, 1, size);
+  }
+  ~passing_memory() { ::munmap(start_, size_); }
+  passing_memory(const passing_memory&) = delete;
+  passing_memory& operator=(const passing_memory&) = delete;
+  [[nodiscard]] std::byte* data() const { return static_cast<std::byte*>(start_); }
+
+ private:
+  std::size_t size_;
+  void* start_;
+};
+
+TEST_CASE("memory of puts and gets that were given up is the caller's again") {
+  const std::size_t size = std::size_t{is_cut_short() ? 32u : 128u} << 20;
+  for (const bool puts : {false, true}) {
+    proxy_job job(
+        {.n_pes = 2, .contexts = 1, .user_bytes = size, .timeout = 0.01, .meets_at_end = false});
+    std::atomic<bool> is_done{false};
+    job.run([&](test_pe& self) {
+      if (self.pe == 1) {
+        while (!is_done) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        return;
+      }
+      {
+        const passing_memory own(size);
+        if (puts)
+          self.team.put(one, self.user(0), own.data(), size, 1);
+        else
+          self.team.get(one, own.data(), self.user(0), size, 1);
+        expect(self.team.aborted(), "so much went through in so short a time");
+      }
+      // What is under way goes on.
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
+      is_done = true;
+    });
+    for (const auto& each : job.failures(0)) FAIL_CHECK(each.reason);
+  }
 }
 
 }  // namespace

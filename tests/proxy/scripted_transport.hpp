@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -109,11 +110,15 @@ class scripted_transport final : public transport {
     filling_.remove_if([&](const bytes& each) { return each.data() == message.data(); });
   }
   bool progress(listener& listener) override {
+    looks.fetch_add(1);
     const auto next = take_event();
     if (next) next(listener);
     return next != nullptr;
   }
-  int descriptor = -1;  ///< what to wait for
+  std::atomic<int> looks{0};    ///< calls of progress()
+  int descriptor = -1;          ///< what to wait for
+  bool waits_for_room = false;  ///< of which no event tells
+  [[nodiscard]] bool tries_again() const override { return waits_for_room; }
   std::function<void()> when_may_wait;
   [[nodiscard]] int wait_descriptor() const override { return descriptor; }
   [[nodiscard]] bool may_wait() override {

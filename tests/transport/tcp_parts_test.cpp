@@ -4,6 +4,11 @@
 // What the TCP transport is made of: here what goes into a stream and what comes out of it.
 #include <doctest/doctest.h>
 
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
 #include <random>
 
 #include "doctest/cut_short.hpp"
@@ -34,6 +39,32 @@ void add_message(outbox& out, message_pool& pool, std::span<const std::byte> dat
   auto* place = pool.take();
   std::copy(data.begin(), data.end(), place);
   out.add_message(place, data.size());
+}
+
+/// Whoever has posted to an outbox.
+class poster final : public transport::listener {
+ public:
+  using sent_callback = std::function<void(std::uint64_t token)>;
+  using wanted_callback = std::function<bool(std::uint64_t token)>;
+
+  poster(const sent_callback& sent, const wanted_callback& wanted) : sent_(sent), wanted_(wanted) {}
+  void on_message(std::span<const std::byte>) override {}
+  void on_write(std::uint32_t) override {}
+  void on_complete(std::uint64_t token, std::uint64_t) override {
+    if (sent_) sent_(token);
+  }
+  void on_failure(int, const std::string&) override {}
+  bool is_wanted(std::uint64_t token) override { return !wanted_ || wanted_(token); }
+
+ private:
+  const sent_callback& sent_;
+  const wanted_callback& wanted_;
+};
+
+outbox::outcome send_from(outbox& out, int socket, const poster::sent_callback& sent = {},
+                          const poster::wanted_callback& wanted = {}) {
+  poster told(sent, wanted);
+  return out.send(socket, told);
 }
 
 /// Operations of every kind, posted to an outbox and kept for comparison. A source is spoilt as
@@ -68,7 +99,7 @@ class sender {
     if (tells) tokens.push_back(sources_.size() - 1);
   }
   outbox::outcome send(int socket) {
-    return out.send(socket, [this](std::uint64_t token) {
+    return send_from(out, socket, [this](std::uint64_t token) {
       REQUIRE_FALSE(tokens.empty());
       REQUIRE(token == tokens.front());
       tokens.pop_front();
@@ -105,7 +136,7 @@ block bytes_of(outbox& out) {
   block all;
   std::array<std::byte, 65536> piece;
   while (!out.empty()) {
-    REQUIRE(out.send(from.get(), [](std::uint64_t) {}) != outbox::outcome::failed);
+    REQUIRE(send_from(out, from.get()) != outbox::outcome::failed);
     for (long n; (n = ::recv(to.get(), piece.data(), piece.size(), MSG_DONTWAIT)) > 0;)
       all.insert(all.end(), piece.begin(), piece.begin() + n);
   }
@@ -355,7 +386,7 @@ TEST_CASE("an outbox that keeps copies sends what was there, and other data from
     out.add(header_of(operation_kind::write, 200000), lent.data(), 1);
     out.add(header_of(operation_kind::write, own.size()), own.data(), 2);
     out.add(header_of(operation_kind::data, 100000), lent.data() + 200000, 3);
-    if (begun) CHECK(out.send(from.get(), note) == outbox::outcome::something);
+    if (begun) CHECK(send_from(out, from.get(), note) == outbox::outcome::something);
     out.keep_copies(lent.data(), lent.size());
     out.keep_copies(lent.data(), lent.size());
     CHECK(tokens.empty());
@@ -366,7 +397,7 @@ TEST_CASE("an outbox that keeps copies sends what was there, and other data from
     told.asked = {100000};
     inbox in;
     while (told.arrived.size() < 3) {
-      REQUIRE(out.send(from.get(), note) != outbox::outcome::failed);
+      REQUIRE(send_from(out, from.get(), note) != outbox::outcome::failed);
       REQUIRE(in.receive(to.get(), told) != inbox::outcome::malformed);
     }
     lent = filled(300000, 1);
@@ -389,7 +420,7 @@ TEST_CASE("an outbox forgets data that has not begun to leave, and what is no da
   SUBCASE("a message has begun to leave") { has_begun = true; }
   auto [from, to] = stream_ends(true);
   add_message(out, pool, message);
-  if (has_begun) CHECK(out.send(from.get(), note) == outbox::outcome::something);
+  if (has_begun) CHECK(send_from(out, from.get(), note) == outbox::outcome::something);
   REQUIRE(out.size() == 1);
   out.add(header_of(operation_kind::write, data.size()), data.data(), 1);
   out.add(header_of(operation_kind::read, 77, 1), nullptr, no_token);
@@ -403,7 +434,7 @@ TEST_CASE("an outbox forgets data that has not begun to leave, and what is no da
   memory_reader told(1000);
   inbox in;
   while (!out.empty()) {
-    REQUIRE(out.send(from.get(), note) != outbox::outcome::failed);
+    REQUIRE(send_from(out, from.get(), note) != outbox::outcome::failed);
     REQUIRE(in.receive(to.get(), told) != inbox::outcome::malformed);
   }
   while (in.receive(to.get(), told) == inbox::outcome::something) {
@@ -414,6 +445,45 @@ TEST_CASE("an outbox forgets data that has not begun to leave, and what is no da
   CHECK(tokens.empty());
 }
 
+TEST_CASE("data of puts that were given up is not looked at") {
+  constexpr std::size_t size = 300'000;
+  for (const bool begun : {false, true}) {
+    CAPTURE(begun);
+    message_pool pool;
+    outbox out(pool);
+    auto [from, to] = stream_ends(true);
+    void* gone = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(gone != MAP_FAILED);
+    const auto* lent = static_cast<const std::byte*>(gone);
+    std::memset(gone, 7, size);
+    const block own = filled(50'000, 2);
+    std::vector<std::uint64_t> tokens;
+    const auto note = [&](std::uint64_t token) { tokens.push_back(token); };
+    const auto is_wanted = [](std::uint64_t token) { return token == 3; };
+    out.add(header_of(operation_kind::write, 250'000), lent, 1);
+    out.add(header_of(operation_kind::write, 40'000), lent + 250'000, 2);
+    out.add(header_of(operation_kind::write, own.size()), own.data(), 3);
+    if (begun) REQUIRE(send_from(out, from.get(), note) == outbox::outcome::something);
+    REQUIRE(tokens.empty());
+    ::munmap(gone, size);
+    memory_reader told(size);
+    inbox in;
+    while (told.arrived.empty() || told.arrived.back().data.size() != own.size()) {
+      REQUIRE(send_from(out, from.get(), note, is_wanted) != outbox::outcome::failed);
+      REQUIRE(in.receive(to.get(), told) != inbox::outcome::malformed);
+    }
+    REQUIRE(told.arrived.size() == (begun ? 2 : 1));
+    CHECK(told.arrived.back().data == own);
+    std::sort(tokens.begin(), tokens.end());
+    CHECK(tokens == std::vector<std::uint64_t>{1, 2, 3});
+    if (begun) {
+      CHECK(told.arrived[0].data.size() == 250'000);
+      CHECK(told.arrived[0].data.front() == std::byte{7});
+      CHECK(told.arrived[0].data.back() == std::byte{0});
+    }
+  }
+}
+
 TEST_CASE("data that has begun to leave is not forgotten") {
   message_pool pool;
   outbox out(pool);
@@ -421,13 +491,13 @@ TEST_CASE("data that has begun to leave is not forgotten") {
   auto [from, to] = stream_ends(true);
   out.add(header_of(operation_kind::write, data.size()), data.data(), no_token);
   add_message(out, pool, filled(3, 3));
-  REQUIRE(out.send(from.get(), [](std::uint64_t) {}) == outbox::outcome::something);
+  REQUIRE(send_from(out, from.get()) == outbox::outcome::something);
   CHECK_FALSE(out.forget_data());
   CHECK(out.size() == 2);
   memory_reader told(data.size());
   inbox in;
   while (told.arrived.size() < 2) {
-    REQUIRE(out.send(from.get(), [](std::uint64_t) {}) != outbox::outcome::failed);
+    REQUIRE(send_from(out, from.get()) != outbox::outcome::failed);
     REQUIRE(in.receive(to.get(), told) != inbox::outcome::malformed);
   }
   CHECK(told.arrived[0].data == data);
@@ -441,7 +511,7 @@ TEST_CASE("an outbox that is cleared starts afresh, and its messages' places are
     auto [from, to] = stream_ends(true);
     auto* place = pool.take();
     out.add_message(place, message_pool::most_message_bytes);
-    REQUIRE(out.send(from.get(), [](std::uint64_t) {}) == outbox::outcome::something);
+    REQUIRE(send_from(out, from.get()) == outbox::outcome::something);
     REQUIRE_FALSE(out.empty());
     out.clear();
     CHECK(out.empty());
@@ -461,6 +531,6 @@ TEST_CASE("an outbox whose socket is gone says so") {
   auto [from, to] = stream_ends();
   to.reset();
   add_message(out, pool, filled(40, 1));
-  CHECK(out.send(from.get(), [](std::uint64_t) {}) == outbox::outcome::failed);
+  CHECK(send_from(out, from.get()) == outbox::outcome::failed);
   CHECK(out.size() == 1);
 }

@@ -107,6 +107,7 @@ class unruly_transport final : public transport {
     for (auto& [name, queue] : queues_)
       while (!queue.empty() && !one_in(3) && forward_one(queue)) any = true;
     std::erase_if(queues_, [](auto& each) { return each.second.empty(); });
+    late_.told = &listener;
     any |= inner_->progress(late_);
     any |= tell(listener);
     for (auto& [pe, reason] : std::exchange(failures_, {})) {
@@ -134,6 +135,7 @@ class unruly_transport final : public transport {
     return queues_.empty() && late_.messages.empty() && late_.events.empty() &&
            late_.left.empty() && failures_.empty() && inner_->may_wait();
   }
+  [[nodiscard]] bool tries_again() const override { return inner_->tries_again(); }
 
  private:
   struct item {
@@ -173,7 +175,9 @@ class unruly_transport final : public transport {
       owner.failures_.emplace_back(pe, reason);
     }
     void on_left(int pe) override { left.push_back(pe); }
+    bool is_wanted(std::uint64_t token) override { return told->is_wanted(token); }
     unruly_transport& owner;
+    listener* told = nullptr;  ///< later
     std::vector<int> left;
     std::deque<std::vector<std::byte>> messages;
     std::vector<event> events;

@@ -24,6 +24,11 @@ command_engine::command_engine(const options& options, transport& network,
       staging_(network),
       dirty_(static_cast<std::size_t>(options.lanes)),
       lost_in_(static_cast<std::size_t>(options.lanes), producer::nobody) {
+  if (about_.order == transport::message_order::counted && options.n_pes > 1 << 16)
+    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
+                "{} counts writes by 16 bits of the PE's number, and the job has {} PEs; choose "
+                "another network (HEDDLE_TRANSPORT, HEDDLE_FABRIC_PROVIDER)",
+                about_.name, options.n_pes);
   if (options.device && !about_.reaches_gpu) reached_.hide(0);
 }
 

@@ -217,7 +217,8 @@ class command_engine final : transport::listener {
     std::size_t bytes = 0;
     int chunk = -1;
   };
-  [[nodiscard]] std::optional<local_side> local_side_of(std::uint64_t address, std::size_t bytes);
+  [[nodiscard]] std::optional<local_side> local_side_of(std::uint64_t address, std::size_t bytes,
+                                                        bool may_be_given_up);
   /// What of a put or get the network can move in one call, from `done` on; nothing: not now.
   struct transfer {
     remote_place place;

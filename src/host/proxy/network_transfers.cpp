@@ -33,9 +33,11 @@ const exposed_memory::piece* command_engine::piece_of(int pe, int lane_index,
 }
 
 std::optional<command_engine::local_side> command_engine::local_side_of(std::uint64_t address,
-                                                                        std::size_t bytes) {
+                                                                        std::size_t bytes,
+                                                                        bool may_be_given_up) {
   auto* at = reinterpret_cast<std::byte*>(address);
-  if (!options_.device && !about_.needs_registered_local) return local_side{at, bytes, -1};
+  const bool stays = about_.asks_before_touching || !may_be_given_up;
+  if (!options_.device && !about_.needs_registered_local && stays) return local_side{at, bytes, -1};
   if (const auto* piece = reached_.find_local(at))
     return local_side{
         at, std::min(bytes, static_cast<std::size_t>(piece->start + piece->size - at)), -1};
@@ -54,7 +56,7 @@ std::optional<command_engine::transfer> command_engine::next_transfer(
   const std::size_t most =
       std::min({what.bytes - command.done, left, std::uint64_t{about_.most_transfer_bytes}});
   const std::uint64_t local = what.local + command.done;
-  const auto side = local_side_of(local, most);
+  const auto side = local_side_of(local, most, (what.flags & command::wants_reply) != 0);
   if (!side) return std::nullopt;
   return transfer{{what.pe, region_of(place), offset_of(place)}, *side, local};
 }

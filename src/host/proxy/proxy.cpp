@@ -300,6 +300,7 @@ bool proxy::peek(int pe, symmetric_place from, std::span<std::uint64_t> to, dead
     if (has_ended) break;
     std::this_thread::sleep_for(shortest_nap);
   }
+  wake_for_taken_events();
   std::copy(words.begin(), words.end(), to.begin());
   return waiting.is_answered && words.front() != unread;
 }
@@ -369,7 +370,7 @@ std::optional<bool> proxy::events_will_tell() {
     break_down(broken);
     return {};
   }
-  return !engine_.was_refused();
+  return !engine_.was_refused() && !network_->tries_again();
 }
 
 void proxy::nap(nanoseconds most) {

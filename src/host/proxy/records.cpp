@@ -117,7 +117,9 @@ void command_engine::on_complete(std::uint64_t token, std::uint64_t value) {
 
 bool command_engine::is_wanted(std::uint64_t token) {
   const part* found = parts_.find(token);
-  return found && is_waited_for(operations_.find(found->operation));
+  // Nobody waits for a non-blocking put: its source stays until quiet.
+  return found && ((found->is_write && found->operation == 0) ||
+                   is_waited_for(operations_.find(found->operation)));
 }
 
 void command_engine::complain(int from, const std::string& what) {

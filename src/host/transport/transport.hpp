@@ -62,6 +62,9 @@ class transport {
     /// Whether reads and writes need the local side in memory that was exposed or that
     /// register_local was called for.
     bool needs_registered_local = false;
+    /// Whether the local side is touched only while listener::is_wanted says so, within
+    /// progress(); else until the completion, by threads or cards of the network's own.
+    bool asks_before_touching = false;
     /// Whether expose() takes physical memory for all of the range: it is called for what is used
     /// alone.
     bool pins_memory = false;
@@ -94,9 +97,17 @@ class transport {
     /// `pe` has ended its use of the network in order, after all that it has sent: what is posted
     /// to it is dropped, and its tokens do not complete. Not every network tells.
     virtual void on_left(int /*pe*/) {}
-    /// Whether the place that a read's data is to go to is still there: asked by networks that copy
-    /// it there themselves.
+    /// Whether the local side of a read or write is still there: see traits::asks_before_touching.
     virtual bool is_wanted(std::uint64_t /*token*/) { return true; }
+  };
+
+  /// For a transport that ends: whoever listened does not any more.
+  class nobody final : public listener {
+   public:
+    void on_message(std::span<const std::byte> /*message*/) override {}
+    void on_write(std::uint32_t /*immediate*/) override {}
+    void on_complete(std::uint64_t /*token*/, std::uint64_t /*value*/) override {}
+    void on_failure(int /*pe*/, const std::string& /*reason*/) override {}
   };
 
   using bytes = std::vector<std::byte>;
@@ -166,6 +177,8 @@ class transport {
   [[nodiscard]] virtual int wait_descriptor() const = 0;
   /// Called before a wait for it: false if there is something to do at once.
   [[nodiscard]] virtual bool may_wait() = 0;
+  /// Whether something waits for room of which no event tells: progress() tries it again.
+  [[nodiscard]] virtual bool tries_again() const { return false; }
 };
 
 }  // namespace heddle

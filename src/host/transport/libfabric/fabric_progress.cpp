@@ -127,9 +127,10 @@ bool fabric_transport::send_waiting() {
   return any;
 }
 
-bool fabric_transport::may_wait() {
-  return endings_.empty() && waiting_peers_.empty() && idle_receives_.empty() &&
-         endpoint_.may_wait();
+bool fabric_transport::may_wait() { return endings_.empty() && endpoint_.may_wait(); }
+
+bool fabric_transport::tries_again() const {
+  return !waiting_peers_.empty() || !idle_receives_.empty();
 }
 
 void fabric_transport::lose(peer& to, const std::string& reason) {

@@ -71,6 +71,7 @@ class fabric_transport final : public transport {
   void leave() override;
   [[nodiscard]] int wait_descriptor() const override { return endpoint_.wait_descriptor(); }
   [[nodiscard]] bool may_wait() override;
+  [[nodiscard]] bool tries_again() const override;
 
  private:
   using clock = std::chrono::steady_clock;

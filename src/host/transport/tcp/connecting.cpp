@@ -250,8 +250,9 @@ void stream_transport::finish_connecting(deadline until) {
 void stream_transport::say_goodbye(stream& to, deadline until) {
   if (!to.out.forget_data()) return;
   to.out.add({operation_kind::goodbye, 0, 0, 0}, nullptr, no_token);
-  while (to.out.send(to.socket.get(), [](std::uint64_t) {}) != outbox::outcome::failed &&
-         !to.out.empty() && !until.passed()) {
+  nobody told;
+  while (to.out.send(to.socket.get(), told) != outbox::outcome::failed && !to.out.empty() &&
+         !until.passed()) {
     pollfd room{to.socket.get(), POLLOUT, 0};
     ::poll(&room, 1, until.poll_milliseconds());
   }

@@ -10,8 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-
-#include "host/transport/transport.hpp"
+#include <vector>
 
 namespace heddle::tcp {
 
@@ -32,6 +31,14 @@ class gathered {
     if (left == 0) return;
     parts_[n_++] = {const_cast<std::byte*>(static_cast<const std::byte*>(start)) + skipped, left};
     bytes_ += left;
+  }
+  void add_zeros(std::size_t size, std::size_t& skip) {
+    static constexpr std::array<std::byte, 65536> zeros{};
+    const std::size_t skipped = std::min(skip, size);
+    skip -= skipped;
+    std::size_t none = 0;
+    for (size -= skipped; size > 0 && !is_full(); size -= std::min(size, zeros.size()))
+      add(zeros.data(), std::min(size, zeros.size()), none);
   }
   /// What the kernel took, as sendmsg says it.
   [[nodiscard]] ssize_t send(int socket) {
@@ -54,14 +61,37 @@ class gathered {
 void outbox::add_message(std::byte* message, std::size_t size) {
   const operation_header header{operation_kind::message, 0, size, 0};
   std::memcpy(message - sizeof header, &header, sizeof header);
-  waiting_.push_back({header, nullptr, message, transport::no_token, {}});
+  waiting_.push_back({header, nullptr, message, transport::no_token, {}, false});
 }
 
 void outbox::add(const operation_header& header, const std::byte* data, std::uint64_t token) {
-  waiting_.push_back({header, data, nullptr, token, {}});
+  waiting_.push_back({header, data, nullptr, token, {}, false});
 }
 
-outbox::outcome outbox::send(int socket, const sent_callback& when_sent) {
+/// Of what one call may send.
+void outbox::drop_unwanted(transport::listener& listener) {
+  std::vector<std::uint64_t> dropped;
+  std::size_t bytes = 0;
+  for (std::size_t i = 0; i < waiting_.size() && bytes < most_bytes;) {
+    auto& one = waiting_[i];
+    const bool is_lent = one.data && !one.copy && one.token != transport::no_token;
+    if (is_lent && !one.is_given_up && !listener.is_wanted(one.token)) {
+      if (i > 0 || sent_of_first_ == 0) {
+        dropped.push_back(one.token);
+        waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
+        continue;
+      }
+      one.is_given_up = true;
+    }
+    bytes += one.bytes();
+    ++i;
+  }
+  for (const auto token : dropped) listener.on_complete(token, 0);
+}
+
+outbox::outcome outbox::send(int socket, transport::listener& listener) {
+  drop_unwanted(listener);
+  if (waiting_.empty()) return outcome::something;
   gathered parts;
   std::size_t skip = sent_of_first_;
   for (const auto& one : waiting_) {
@@ -70,25 +100,28 @@ outbox::outcome outbox::send(int socket, const sent_callback& when_sent) {
       parts.add(one.message - sizeof one.header, one.bytes(), skip);
     } else {
       parts.add(&one.header, sizeof one.header, skip);
-      if (one.data) parts.add(one.data, one.header.size, skip);
+      if (one.is_given_up)
+        parts.add_zeros(one.header.size, skip);
+      else if (one.data)
+        parts.add(one.data, one.header.size, skip);
     }
   }
   const auto taken = parts.send(socket);
   if (taken < 0)
     return errno == EAGAIN || errno == EINTR || errno == ENOBUFS ? outcome::nothing
                                                                  : outcome::failed;
-  sent(static_cast<std::size_t>(taken), when_sent);
+  sent(static_cast<std::size_t>(taken), listener);
   return outcome::something;
 }
 
-void outbox::sent(std::size_t bytes, const sent_callback& when_sent) {
+void outbox::sent(std::size_t bytes, transport::listener& listener) {
   sent_of_first_ += bytes;
   while (!waiting_.empty() && sent_of_first_ >= waiting_.front().bytes()) {
     const outgoing done = waiting_.front();
     waiting_.pop_front();
     sent_of_first_ -= done.bytes();
     if (done.message) pool_->give_back(done.message);
-    if (done.token != transport::no_token) when_sent(done.token);
+    if (done.token != transport::no_token) listener.on_complete(done.token, 0);
   }
 }
 

@@ -5,20 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 
 #include "host/transport/tcp/message_pool.hpp"
 #include "host/transport/tcp/wire.hpp"
+#include "host/transport/transport.hpp"
 
 namespace heddle::tcp {
 
 /// What is to be sent through one stream, in order. As much as the socket takes goes in one call.
 class outbox {
  public:
-  /// Of data in the sender's own memory, which stays until `when_sent`.
-  using sent_callback = std::function<void(std::uint64_t token)>;
-
   explicit outbox(message_pool& pool) : pool_(&pool) {}
   outbox(const outbox&) = delete;
   outbox& operator=(const outbox&) = delete;
@@ -26,8 +23,9 @@ class outbox {
 
   /// `message`: a place of the pool, which goes back to it.
   void add_message(std::byte* message, std::size_t size);
-  /// `data` may be null where the header is all. `token` is told when the data has been sent,
-  /// unless it is transport::no_token.
+  /// `data` may be null where the header is all. The listener is told of `token` when the data has
+  /// been sent, unless it is transport::no_token, and is asked before if it is wanted: data of a
+  /// put that was given up is not looked at, and does not leave; zeros do where a part has left.
   void add(const operation_header& header, const std::byte* data, std::uint64_t token);
 
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
@@ -35,7 +33,7 @@ class outbox {
 
   enum class outcome : std::uint8_t { nothing, something, failed };
   /// Sends what the socket takes now. Failed: errno tells why.
-  outcome send(int socket, const sent_callback& when_sent);
+  outcome send(int socket, transport::listener& listener);
   /// Copies the data that it would take from there.
   void keep_copies(const std::byte* start, std::size_t size);
   /// Forgets data in the sender's own memory and what is behind it, a signal perhaps. False if that
@@ -52,11 +50,14 @@ class outbox {
     std::uint64_t token;
     std::shared_ptr<std::byte[]> copy;  ///< of the data
 
+    bool is_given_up = false;  ///< zeros take the place of data
+
     [[nodiscard]] std::size_t bytes() const {
       return sizeof header + (data || message ? header.size : 0);
     }
   };
-  void sent(std::size_t bytes, const sent_callback& when_sent);
+  void drop_unwanted(transport::listener& listener);
+  void sent(std::size_t bytes, transport::listener& listener);
 
   message_pool* pool_;
   std::deque<outgoing> waiting_;

@@ -80,6 +80,7 @@ stream_transport::stream_transport(const tcp_options& options, const std::string
   traits_.card = fmt::format("/sys/class/net/{}/device", interface);
   traits_.order = message_order::after_writes;
   traits_.is_ordered = true;
+  traits_.asks_before_touching = true;
   traits_.most_message_bytes = message_pool::most_message_bytes;
   traits_.eager_bytes = 4096;
   byte_writer out;
@@ -233,13 +234,10 @@ bool stream_transport::progress(listener& listener) {
 }
 
 bool stream_transport::send_unsent(listener& listener) {
-  const outbox::sent_callback when_sent = [&](std::uint64_t token) {
-    listener.on_complete(token, 0);
-  };
   bool any = false;
   for (std::size_t i = 0; i < unsent_.size();) {
     stream& to = *unsent_[i];
-    const auto outcome = to.out.send(to.socket.get(), when_sent);
+    const auto outcome = to.out.send(to.socket.get(), listener);
     if (outcome == outbox::outcome::failed) {
       fail_to_send(to, errno, listener);
       any = true;

@@ -27,15 +27,6 @@ constexpr auto probe_every = std::chrono::seconds(2);
 /// Peers that are probed at a time: a job of many is probed in turns.
 constexpr int probes_at_once = 64;
 
-/// What comes after this PE has ended its use of the network is nobody's.
-class nobody final : public transport::listener {
- public:
-  void on_message(std::span<const std::byte> /*message*/) override {}
-  void on_write(std::uint32_t /*immediate*/) override {}
-  void on_complete(std::uint64_t /*token*/, std::uint64_t /*value*/) override {}
-  void on_failure(int /*pe*/, const std::string& /*reason*/) override {}
-};
-
 bool is_open(const std::unique_ptr<connection>& one) {
   return one && one->state() == connection::phase::established;
 }
