@@ -52,6 +52,11 @@ losses() {
     check_cut 3 "a cable of three is pulled, $wait" 0 "^RIGHT" job 3 1 "$bin/struck_pe" "$wait" link 1 "$folder/go" "$place"
     count_right "all three, $wait" 3
   done
+  for wait in put kernel_barrier; do
+    check_cut 2 "no cable from the first message on, $wait" 0 "^RIGHT" \
+      job 2 1 "$bin/struck_pe" "$wait" link_first 1 "$folder/go" "$place"
+    count_right "neither end reaches the other, $wait" 2
+  done
   [ "${HEDDLE_TRANSPORT:-}" != tcp ] || long_deadline
 }
 

@@ -14,6 +14,8 @@
 //                                      killed when each has noted its end in FILE
 //     struck_pe WAIT link VICTIM FILE PLACE
 //                                      when FILE is there, somebody pulls the cable of its host
+//     struck_pe WAIT link_first VICTIM FILE PLACE
+//                                      the same, before they have sent each other anything
 //     struck_pe stray none VICTIM      its kernel puts to what is not symmetric
 //
 // PLACE: what they are to be told of where the PE is that they wait for (a regular expression),
@@ -90,8 +92,11 @@ class struck_pe {
  public:
   struck_pe(std::string wait, std::string fault, int victim, std::string file, std::string place)
       : strikes_idle_(fault == "kill_idle"),
+        strikes_first_(fault == "link_first"),
         wait_(std::move(wait)),
-        fault_(strikes_idle_ ? "kill" : std::move(fault)),
+        fault_(strikes_idle_    ? "kill"
+               : strikes_first_ ? "link"
+                                : std::move(fault)),
         victim_(victim),
         file_(std::move(file)),
         place_(std::move(place)) {}
@@ -138,10 +143,10 @@ class struck_pe {
     const std::vector<float> content(data.size(), 42);
     world.put(data.data(), content.data(), content.size(), me_);
     is_near_ = me_ != victim_ && runtime.ptr(data.data(), victim_) != nullptr;
-    world.all_reduce(data.data(), data.data(), 1000, heddle::op::max);
+    if (!strikes_first_) world.all_reduce(data.data(), data.data(), 1000, heddle::op::max);
     const auto start = clock_type::now();
     try {
-      world.barrier();  // which the victim may be the first to leave
+      if (!strikes_first_) world.barrier();  // which the victim may be the first to leave
       be_struck();
       if (wait_ == "finalize") return {};
       const auto& wait = waits.at(wait_);
@@ -170,10 +175,13 @@ class struck_pe {
     // as the wait's, and may be the first to pass.
     if (fault_ == "stop" && what.status == HEDDLE_ERROR_PEER_LOST)
       return has(victim) && has("has taken nothing for") && what.seconds < timeout + slack;
-    // Nobody knows who was to write the word.
-    const bool names_nobody = wait_ == "wait_until" || wait_ == "kernel_wait";
     // Where the others are cut off, the victim waits for one of them.
     const auto culprit = me_ == victim_ ? std::string("PE [0-9]+") : victim;
+    if (strikes_first_)
+      return what.status == HEDDLE_ERROR_PEER_LOST && what.seconds < timeout + slack &&
+             std::regex_search(what.text, std::regex(culprit + " at [^ ]+ cannot be reached"));
+    // Nobody knows who was to write the word.
+    const bool names_nobody = wait_ == "wait_until" || wait_ == "kernel_wait";
     const bool says_where =
         is_near_ ? has(victim)
                  : std::regex_search(what.text, std::regex(culprit + " of the world, " + place_));
@@ -187,7 +195,7 @@ class struck_pe {
   /// middle of finalize for long: there it falls at once.
   void be_struck() const {
     if (fault_ == "link" && me_ == 0) std::ofstream(file_) << "now\n";
-    if (fault_ == "link" && wait_ == "finalize")
+    if (fault_ == "link" && (wait_ == "finalize" || strikes_first_))
       std::this_thread::sleep_for(std::chrono::seconds(1));
     if (me_ != victim_ || (fault_ != "kill" && fault_ != "stop")) return;
     const int blow = fault_ == "kill" ? SIGKILL : SIGSTOP;
@@ -202,6 +210,7 @@ class struck_pe {
   }
 
   const bool strikes_idle_;
+  const bool strikes_first_;
   const std::string wait_;
   const std::string fault_;
   const int victim_;
@@ -229,10 +238,11 @@ void end_last(const std::string& file) {
 int main(int argc, char** argv) try {
   const std::string fault = argc > 2 ? argv[2] : "";
   const bool stops = fault == "stop";
-  const bool has_file = stops || fault == "link";
+  const bool has_file = stops || fault == "link" || fault == "link_first";
   if (argc != (has_file ? 6 : 4))
     throw std::runtime_error(
-        "struck_pe WAIT kill|kill_idle|none VICTIM, or WAIT stop|link VICTIM FILE PLACE");
+        "struck_pe WAIT kill|kill_idle|none VICTIM, or WAIT stop|link|link_first VICTIM FILE "
+        "PLACE");
   const std::string file = has_file ? argv[4] : "";
   struck_pe pe(argv[1], fault, std::atoi(argv[3]), file, has_file ? argv[5] : "");
   if (stops && std::getenv("RANK") == std::string(argv[3])) end_last(file);

@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 The heddle developers
 # SPDX-License-Identifier: Apache-2.0
 #
-# verbs_jobs.sh BIN-FOLDER: in the guest, jobs of two processes, one on rxe0 and one on rxe1.
+# verbs_jobs.sh BIN-FOLDER [libfabric]: in the guest, jobs of two processes, one on rxe0 and one on rxe1, and of four.
 set -uo pipefail
-bin=$1 here=$(cd "$(dirname "$0")/../networks" && pwd) pair=$(dirname "$0")/pair.sh
+bin=$1 libfabric=${2:-} here=$(cd "$(dirname "$0")/../networks" && pwd) pair=$(dirname "$0")/pair.sh
 . "$here/checks.sh"
 export HEDDLE_TIMEOUT=60
 # rdma_rxe takes 7 retries for retries without end.
@@ -37,6 +37,15 @@ for wait in all_reduce atomic kernel_barrier wait_until; do
   # Nobody knows who was to write the word of wait_until.
   [ "$wait" = wait_until ] || count_told "a PE stops, $wait" 1 "^RIGHT after .*does not answer"
 done
+
+# PEs of two hosts, two by two: by memory in each, by verbs across, through either port or both.
+for suite in reductions_test kernels_test; do
+  HEDDLE_PES_PER_HOST=2 HEDDLE_P2P_DISABLE=0 WORLD_SIZE=4 check "$suite on 2 hosts with 2 PEs" 0 \
+    "\[doctest\] Status: SUCCESS" HEDDLE_DEV_TEST_JOB=4 HEDDLE_DEV_TEST_THREADS=2 "$pair" "$bin/$suite" --no-colors --test-suite-exclude=threads
+  count_runs "$suite on 2 hosts with 2 PEs" 4
+done
+HEDDLE_PES_PER_HOST=2 HEDDLE_P2P_DISABLE=0 WORLD_SIZE=4 check "the paths of 2 hosts with 2 PEs" 0 \
+  "pe: 1  path: mapped .*pe: 2  path: network  reason: reached by verbs" sh -c '"$@" | tr "\n" " "' sh "$pair" "$bin/heddle-info"
 
 settings() {
   local none="PE 0 has HEDDLE_TRANSPORT=verbs, .*of verbs, PE 0 has none: "
@@ -112,4 +121,8 @@ little_to_lock
 HEDDLE_IB_RETRY_CNT=7 HEDDLE_IB_TIMEOUT=15 lossy verbs "va vb" "delay 1ms loss 2% duplicate 1% limit 100000"
 # What is between addresses of one machine goes over lo.
 lossy tcp lo "delay 1ms 0.3ms loss 2% duplicate 1% limit 100000"
+for provider in "tcp;ofi_rxm" net; do
+  [ "$libfabric" = libfabric ] || continue
+  HEDDLE_FABRIC_PROVIDER=$provider lossy libfabric lo "delay 1ms 0.3ms loss 2% duplicate 1% limit 100000"
+done
 finish

@@ -11,6 +11,7 @@ run() {
   echo "rdma_vm: $(basename "$1") ${*:2} took $((SECONDS - begin)) s"
 }
 for network in verbs verbs_rails; do run "$1/transport_test" --network=$network; done
+run "$1/transport_test" --network=verbs --unruly -tce="64 MiB go through*"
 # rdma_rxe's queues are too short for the 256 peers that libfabric expects.
 if [ "${2:-}" = libfabric ] && [ -e /dev/infiniband/rdma_cm ]; then
   # What takes long in the emulated guest and is of libfabric more than of the card runs over its other providers.
@@ -28,7 +29,7 @@ HEDDLE_DEV_TEST_SCALE=0.5 run "$1/proxy_suite" --network=verbs_rails -tc="operat
 export HEDDLE_P2P_DISABLE=1 HEDDLE_TRANSPORT=verbs
 # rdma_rxe takes 7 retries for retries without end.
 HEDDLE_IB_RETRY_CNT=6 run "$1/one_sided_test"
-run "$(dirname "$0")/verbs_jobs.sh" "$1"
+run "$(dirname "$0")/verbs_jobs.sh" "$@"
 # Last: it takes a port down.
 run "$1/verbs_device_test"
 exit $failed
