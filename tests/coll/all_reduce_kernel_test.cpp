@@ -21,7 +21,7 @@ TEST_CASE("every algorithm, protocol, type and reduction is exact on any number 
       CAPTURE(name_of(chosen.algo));
       CAPTURE(name_of(chosen.proto));
       runner run{team, chosen};
-      for (heddle_op_t op : some_ops()) {
+      for (heddle_op_t op : some_ops(n_pes)) {
         CAPTURE(op);
         CHECK_NOTHROW(run.all_types(op, 0, false));
         CHECK_NOTHROW(run.all_types(op, 1, false));
@@ -319,7 +319,7 @@ TEST_CASE("ReduceScatter and Reduce: every type, reduction, algorithm and protoc
       CAPTURE(name_of(chosen.algo));
       CAPTURE(name_of(chosen.proto));
       runner run{team, chosen};
-      for (heddle_op_t op : some_ops()) {
+      for (heddle_op_t op : some_ops(n_pes)) {
         CAPTURE(op);
         CHECK_NOTHROW(run.reduce_all_types(op, 0, false));
         CHECK_NOTHROW(run.reduce_all_types(op, 1, true));

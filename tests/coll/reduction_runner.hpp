@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -199,13 +200,17 @@ std::vector<T> fewer(std::vector<T> all, std::vector<T> if_cut_short) {
   return is_cut_short() ? if_cut_short : all;
 }
 inline std::vector<int> pe_counts(std::vector<int> all) { return fewer(std::move(all), {2, 3}); }
-/// All five; cut short two of them, others each time, so that all come by one plan or another.
-inline std::vector<heddle_op_t> some_ops() {
-  static std::size_t drawn = 0;
+/// All five; cut short two of them for an even number (of PEs, of domains), the other three for an
+/// odd one, from another on at each call: both numbers together have all.
+inline std::vector<heddle_op_t> some_ops(int number) {
+  static std::array<std::size_t, 2> drawn{};
   const std::vector<heddle_op_t> all = {HEDDLE_SUM, HEDDLE_PROD, HEDDLE_MIN, HEDDLE_MAX,
                                         HEDDLE_AVG};
-  drawn += 2;
-  return fewer<heddle_op_t>(all, {all[(drawn - 2) % 5], all[(drawn - 1) % 5]});
+  const bool odd = number % 2 == 1;
+  const std::size_t first = 2 * drawn[odd ? 1 : 0]++ + (odd ? 2 : 0);
+  std::vector<heddle_op_t> some;
+  for (std::size_t i = 0; i < (odd ? 3 : 2); ++i) some.push_back(all[(first + i) % all.size()]);
+  return fewer<heddle_op_t>(all, some);
 }
 
 }  // namespace heddle::testing

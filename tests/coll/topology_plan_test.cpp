@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "coll/domains.hpp"
+#include "coll/exchange_plan.hpp"
 #include "coll/plan.hpp"
 #include "coll/topology.hpp"
 
@@ -243,6 +244,46 @@ TEST_CASE("a team of several domains of several PEs goes by them") {
   CHECK_FALSE(find_domains(std::vector<int>{1, 2, 3}).is_hierarchy());
   CHECK_FALSE(find_domains(std::vector<int>{1, 1, 1}).is_hierarchy());
   CHECK_FALSE(find_domains(std::vector<int>(34, 0)).is_hierarchy());
+}
+
+TEST_CASE(
+    "65,536 PEs that are dealt to 8,192 nodes have rings node by node, and a plan of each call") {
+  constexpr int n_pes = 65'536;
+  constexpr int n_nodes = 8'192;
+  const auto node_of = [](int pe) { return pe % n_nodes; };
+  std::vector<int> nodes;
+  for (int pe = 0; pe < n_pes; ++pe) nodes.push_back(node_of(pe));
+  const auto domains = find_domains(nodes);
+  REQUIRE(domains.is_hierarchy());
+  CHECK(domains.count == n_nodes);
+  CHECK(domains.size == n_pes / n_nodes);
+  const team_order order(domains.pes);
+  int crossings = 0;
+  int seen = 0;
+  int pe = 0;
+  do {
+    const int next = topology_of(pe, n_pes, order).ring_next;
+    crossings += node_of(next) != node_of(pe);
+    ++seen;
+    pe = next;
+  } while (pe != 0 && seen < n_pes);
+  CHECK(seen == n_pes);
+  CHECK(crossings == n_nodes);
+  plan_question question{.n_pes = n_pes,
+                         .all_mapped = false,
+                         .num_domains = domains.count,
+                         .domain_size = domains.size,
+                         .largest_domain = domains.largest()};
+  for (int what = 0; what <= static_cast<int>(collective::transfer); ++what) {
+    question.what = static_cast<collective>(what);
+    CAPTURE(name_of(question.what));
+    for (question.bytes = 1; question.bytes <= std::size_t{1} << 40; question.bytes *= 4) {
+      const int channels = is_reduction(question.what)
+                               ? choose_reduction(question).channels
+                               : choose_exchange(question.what, question).channels;
+      CHECK(channels >= 1);
+    }
+  }
 }
 
 TEST_CASE("LL128 is chosen where lines arrive whole, and refused where that is not known") {

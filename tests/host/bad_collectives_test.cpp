@@ -307,6 +307,9 @@ TEST_CASE("HEDDLE_CHECK=1 names who calls differently") {
            "PE 2 gave count 4, type int32");
     differ(heddle_reduce_scatter(team, data, other, differing, f32, HEDDLE_SUM, nullptr),
            "PE 1 gave count 5");
+    differ(heddle_broadcast(team, data, other, differing, f32, 0, nullptr), "PE 1 gave count 5");
+    differ(heddle_reduce(team, data, other, differing, f32, HEDDLE_SUM, 0, nullptr),
+           "PE 1 gave count 5");
     differ(heddle_all_to_all(team, data, other, differing, f32, nullptr), "PE 1 gave count 5");
     differ(heddle_all_to_all(team, data, other, 4, type, nullptr), "PE 2 gave count 4, type int32");
     differ(heddle_gather(team, data, other, differing, f32, 0, nullptr), "PE 1 gave count 5");
