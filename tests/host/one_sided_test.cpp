@@ -98,6 +98,31 @@ TEST_CASE("single elements, signals and their waits") {
   });
 }
 
+TEST_CASE("a fence orders puts before the words after it, and sync says that all have come") {
+  for (const int n_pes : pe_counts({2, 3}))
+    run_pes(n_pes, [](runtime& self) {
+      const auto world = self.world();
+      constexpr std::size_t n = 5000;
+      constexpr std::uint64_t rounds = 50;
+      symmetric_array<std::uint64_t> row(self, n), flag(self, 1), arrived(self, 1);
+      std::vector<std::uint64_t> sent(n);
+      for (std::uint64_t round = 1; round <= rounds; ++round) {
+        sent.assign(n, round);
+        world.put_nbi(row.data(), sent.data(), n, right_of(world));
+        world.fence();
+        world.p(flag.data(), round, right_of(world));
+        world.wait_until(flag.data(), cmp::ge, round);
+        CHECK(mine(world, row.data()) == round);
+        CHECK(mine(world, row.data() + n - 1) == round);
+        (void)world.atomic_fetch_add(arrived.data(), 1, 0);
+        world.sync();
+        if (world.my_pe() == 0)
+          CHECK(mine(world, arrived.data()) == round * static_cast<std::uint64_t>(world.n_pes()));
+        world.barrier();
+      }
+    });
+}
+
 TEST_CASE("a PE that has waited long, and sleeps, serves others and is woken") {
   run_pes(2, [](runtime& self) {
     const auto world = self.world();

@@ -15,7 +15,7 @@ for algo in one_shot two_shot ring tree; do
   check "all_reduce by $algo" 0 "$right" HEDDLE_ALGO=$algo "$pair" "$bin/heddle-perf" all_reduce -b 68 -e 100000 -f 37 -n 1 -w 0
 done
 # The suites of collectives and one-sided operations, a process for each PE.
-for suite in kernels_test transfers_test one_sided_test; do
+for suite in kernels_test one_sided_kernels_test transfers_test one_sided_test; do
   check "$suite" 0 "\[doctest\] Status: SUCCESS" HEDDLE_DEV_TEST_JOB=2 \
     "$pair" "$bin/$suite" --no-colors --test-suite-exclude=threads
   count_runs "$suite" 2
