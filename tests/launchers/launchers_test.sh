@@ -97,6 +97,12 @@ done
 
 # heddle-run itself.
 check "tagged output" 0 '^\[1\] one$' "$bin/heddle-run" -n 2 --bind-to none --tag-output -- sh -c '[ $PMIX_RANK = 1 ] && echo one || echo zero'
+# Both streams of three PEs in one file; lines that a pipe takes at once, and longer ones.
+check "tagged lines stay whole" 0 "^12120 lines, 0 torn$" bash -c '"$0" -n 3 --bind-to none --tag-output -- bash -c "
+    yes short-\$PMIX_RANK-\$(printf %060d 0)-end | head -n 4000 & line=\$(printf %09000d 0)
+    for i in {1..40}; do echo long-\$PMIX_RANK-\$line-end >&2; done; wait" >"$1" 2>&1
+  echo "$(wc -l <"$1") lines, $(grep -cvE "^\[([012])\] (short-\\1-0+|long-\\1-0+)-end$" "$1") torn"; rm "$1"' \
+  "$bin/heddle-run" "$scratch/tagged"
 check "status of the failing PE" 7 "PE 1 ended with status 7; ending the others" "$bin/heddle-run" -n 2 --bind-to none -- sh -c '[ $PMIX_RANK = 1 ] && exit 7; sleep 60'
 check "status of a killed PE" 137 "PE 0 was killed by signal 9" "$bin/heddle-run" -n 2 --bind-to none -- sh -c '[ $PMIX_RANK = 0 ] && kill -9 $$; sleep 60'
 check "no such program" 127 "was not found" "$bin/heddle-run" -n 2 no-such-program

@@ -19,6 +19,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <list>
 #include <optional>
 
 #include "core_binding.hpp"
@@ -27,6 +28,7 @@
 #include "pe_environment.hpp"
 #include "pe_process.hpp"
 #include "pmix_server.hpp"
+#include "shared_output.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle::run {
@@ -39,22 +41,24 @@ constexpr int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 /// A stream of a PE that is tagged on its way to one of heddle-run's own.
 struct tagged_stream {
   unique_fd from;  ///< empty when the PE has closed it
-  int to;
+  shared_output* to;
   line_tagger tagger;
   std::string pending;  ///< read, but not yet written: no more is read until it is
 
-  /// Writes no more than a pipe that can be written to takes without blocking.
-  void write_some() {
-    // Another stream may have taken the last room since this was told of some.
-    pollfd room{to, POLLOUT, 0};
-    if (::poll(&room, 1, 0) <= 0) return;
-    const ssize_t written =
-        ::write(to, pending.data(), std::min<std::size_t>(pending.size(), PIPE_BUF));
-    if (written < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (written <= 0) return pending.clear();  // nobody reads any more
-    pending.erase(0, static_cast<std::size_t>(written));
+  /// What to wait for before move_some().
+  [[nodiscard]] pollfd wanted() const {
+    if (pending.empty()) return {from.get(), POLLIN, 0};
+    return {to->is_free_for(this) ? to->fd() : -1, POLLOUT, 0};
   }
 
+  void move_some() {
+    if (pending.empty())
+      read_some();
+    else
+      to->write_some(this, pending);
+  }
+
+ private:
   void read_some() {
     char buffer[65536];
     const ssize_t got = ::read(from.get(), buffer, sizeof buffer);
@@ -130,8 +134,8 @@ class job {
     unique_fd out;
     unique_fd err;
     if (chosen_.tag_output) {
-      out = tag(pe, STDOUT_FILENO);
-      err = tag(pe, STDERR_FILENO);
+      out = tag(pe, output_);
+      err = tag(pe, one_output_ ? output_ : errors_);
       begin.output = out.get();
       begin.errors = err.get();
     }
@@ -141,25 +145,23 @@ class job {
     ++running_;
   }
 
-  unique_fd tag(int pe, int to) {
+  unique_fd tag(int pe, shared_output& to) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
       throw_system_error(errno, "asked for a pipe; raise ulimit -n");
-    streams_.push_back({unique_fd(ends[0]), to, line_tagger(fmt::format("[{}] ", pe)), {}});
+    streams_.push_back({unique_fd(ends[0]), &to, line_tagger(fmt::format("[{}] ", pe)), {}});
     return unique_fd(ends[1]);
   }
 
   void wait_once() {
     std::vector<pollfd> entries = {{signals_.get(), POLLIN, 0}, {aborted_.get(), POLLIN, 0}};
-    for (const auto& stream : streams_)
-      entries.push_back(stream.pending.empty() ? pollfd{stream.from.get(), POLLIN, 0}
-                                               : pollfd{stream.to, POLLOUT, 0});
+    for (const auto& stream : streams_) entries.push_back(stream.wanted());
     ::poll(entries.data(), entries.size(), milliseconds_to_wait());
     if (entries[0].revents) take_signals();
     if (entries[1].revents) take_abort();
-    for (std::size_t i = 0; i < streams_.size(); ++i)
-      if (entries[i + 2].revents)
-        streams_[i].pending.empty() ? streams_[i].read_some() : streams_[i].write_some();
+    auto entry = entries.begin() + 2;
+    for (auto& stream : streams_)
+      if ((entry++)->revents) stream.move_some();
     std::erase_if(streams_, [](const auto& s) { return !s.from && s.pending.empty(); });
     const auto now = clock::now();
     if (timeout_at_ && now >= *timeout_at_) {
@@ -272,7 +274,10 @@ class job {
   std::optional<janitor> janitor_;
   std::optional<pmix_server> server_;
   std::vector<pid_t> processes_;
-  std::vector<tagged_stream> streams_;
+  shared_output output_{STDOUT_FILENO};
+  shared_output errors_{STDERR_FILENO};
+  const bool one_output_ = same_file(STDOUT_FILENO, STDERR_FILENO);
+  std::list<tagged_stream> streams_;  ///< a list: outputs remember which is in the middle of a line
   std::optional<clock::time_point> timeout_at_;
   std::optional<clock::time_point> kill_at_;
   std::optional<clock::time_point> close_at_;  ///< when output is no longer waited for
