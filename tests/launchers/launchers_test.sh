@@ -132,6 +132,7 @@ check "-x before an inherited variable" 0 "^blue$" env COLOUR=red "$bin/heddle-r
 check "PMIx's own variables before -x" 0 "^0$" "$bin/heddle-run" -n 1 -x PMIX_RANK=7 printenv PMIX_RANK
 check "-x of a variable that is not set" 1 "give -x NO_SUCH_COLOUR=VALUE" "$bin/heddle-run" -n 1 -x NO_SUCH_COLOUR true
 check "forwarded signal" 143 "caught" "$bin/heddle-run" -n 1 bash -c 'trap "echo caught; exit 143" TERM; kill $PPID; while :; do sleep 0.1; done'
+check "a signal that is ignored, as under nohup" 0 "^finished$" bash -c "trap '' HUP; "'exec "$0" -n 1 sh -c "kill -HUP \$PPID; sleep 0.2; echo finished"' "$bin/heddle-run"
 
 # A PE that dies in the middle of a collective is named by every other within 5 seconds.
 for victim in 0 2; do

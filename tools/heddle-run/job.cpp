@@ -115,7 +115,13 @@ class job {
   void block_signals() {
     sigset_t set;
     ::sigemptyset(&set);
-    for (int signal : forwarded) ::sigaddset(&set, signal);
+    for (int signal : forwarded) {
+      // A signal that is ignored, as under nohup, would be kept for the signalfd if it were
+      // blocked.
+      struct sigaction action {};
+      if (::sigaction(signal, nullptr, &action) == 0 && action.sa_handler != SIG_IGN)
+        ::sigaddset(&set, signal);
+    }
     ::sigaddset(&set, SIGCHLD);
     ::sigprocmask(SIG_BLOCK, &set, nullptr);
     signals_ = unique_fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
