@@ -133,6 +133,7 @@ check "PMIx's own variables before -x" 0 "^0$" "$bin/heddle-run" -n 1 -x PMIX_RA
 check "-x of a variable that is not set" 1 "give -x NO_SUCH_COLOUR=VALUE" "$bin/heddle-run" -n 1 -x NO_SUCH_COLOUR true
 check "forwarded signal" 143 "caught" "$bin/heddle-run" -n 1 bash -c 'trap "echo caught; exit 143" TERM; kill $PPID; while :; do sleep 0.1; done'
 check "a signal that is ignored, as under nohup" 0 "^finished$" bash -c "trap '' HUP; "'exec "$0" -n 1 sh -c "kill -HUP \$PPID; sleep 0.2; echo finished"' "$bin/heddle-run"
+check "ends of PEs, with SIGCHLD ignored" 7 "PE 0 ended with status 7" timeout -s KILL 10 env --ignore-signal=CHLD "$bin/heddle-run" -n 1 sh -c "exit 7"
 
 # A PE that dies in the middle of a collective is named by every other within 5 seconds.
 for victim in 0 2; do

@@ -123,6 +123,7 @@ class job {
         ::sigaddset(&set, signal);
     }
     ::sigaddset(&set, SIGCHLD);
+    ::signal(SIGCHLD, SIG_DFL);  // where it is ignored, ends are not told
     ::sigprocmask(SIG_BLOCK, &set, nullptr);
     signals_ = unique_fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
     ::signal(SIGPIPE, SIG_IGN);
@@ -218,9 +219,11 @@ class job {
   }
 
   void reap() {
-    int state = 0;
     for (std::size_t pe = 0; pe < processes_.size(); ++pe) {
-      if (processes_[pe] < 0 || ::waitpid(processes_[pe], &state, WNOHANG) <= 0) continue;
+      if (processes_[pe] < 0) continue;
+      int state = W_EXITCODE(1, 0);  // a failure, should somebody else have taken the PE's own
+      const pid_t ended = ::waitpid(processes_[pe], &state, WNOHANG);
+      if (ended == 0 || (ended < 0 && errno != ECHILD)) continue;
       janitor_->forget(processes_[pe]);
       // What the PE itself has left behind in its group ends with it.
       ::kill(-processes_[pe], SIGKILL);
