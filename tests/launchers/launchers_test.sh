@@ -116,9 +116,13 @@ check "output that a daemon holds" 0 "left behind" timeout 8 "$bin/heddle-run" -
 kill "$(cat "$scratch/daemon")"
 rm "$scratch/away" "$scratch/daemon"
 check "output that nobody reads" 124 "has run for" timeout 5 bash -c '"$0" -n 1 --tag-output --timeout 0.3 --grace 0.2 yes | (sleep 2; head -1 >/dev/null); exit ${PIPESTATUS[0]}' "$bin/heddle-run"
-check "output of several that nobody reads" 0 "^124$" timeout 10 bash -c 'ended=$(mktemp)
-  { "$0" -n 3 --tag-output --timeout 0.3 --grace 0.2 yes; echo $? >"$ended"; } |
-    { for i in {1..80}; do [ ! -s "$ended" ] || break; sleep 0.1; done; cat "$ended" >&2; rm "$ended"; }' "$bin/heddle-run"
+# The PEs' output through heddle-run, and beside its own messages.
+for sharing in "--tag-output" ""; do
+  check "output of several that nobody reads $sharing" 0 "^124$" timeout 10 bash -c 'ended=$(mktemp)
+    { "$0" -n 3 $1 --timeout 0.3 --grace 0.2 yes 2>&1; echo $? >"$ended"; } |
+      { for i in {1..80}; do [ ! -s "$ended" ] || break; sleep 0.1; done; cat "$ended" >&2; rm "$ended"; }' "$bin/heddle-run" "$sharing"
+done
+check "output whose reader is gone" 141 "^line$" bash -c '"$0" -n 2 --bind-to none sh -c "while :; do echo line; done" 2>&1 | head -1; exit ${PIPESTATUS[0]}' "$bin/heddle-run"
 check "PEs that there are no descriptors for" 0 "ended with 1, leaving 0" bash -c 'ulimit -n 40
   "$0" -n 30 --tag-output --bind-to none sh -c "sleep 61.$$ & wait"; ended=$?
   left() { grep -lzx "61[.]$$" /proc/[0-9]*/cmdline 2>/dev/null | wc -l; }

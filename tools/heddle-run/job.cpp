@@ -16,11 +16,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <list>
+#include <mutex>
 #include <optional>
+#include <utility>
 
 #include "core_binding.hpp"
 #include "janitor.hpp"
@@ -72,6 +73,13 @@ struct tagged_stream {
   }
 };
 
+/// That a PE has called PMIx_Abort.
+struct abort_notice {
+  int rank;
+  int status;
+  std::string text;
+};
+
 class job {
  public:
   explicit job(const options& chosen)
@@ -86,10 +94,10 @@ class job {
     aborted_ = unique_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     server_.emplace(janitor_->folder(), chosen_.size,
                     [this](int rank, int status, std::string text) {
-                      abort_rank_.store(rank);
-                      abort_status_.store(status);
-                      fmt::print(stderr, "heddle-run: PE {} aborts the job with status {}: {}\n",
-                                 rank, status, text);
+                      {
+                        std::lock_guard lock(aborts_mutex_);
+                        aborts_.push_back({rank, status, std::move(text)});
+                      }
                       const std::uint64_t one = 1;
                       (void)!::write(aborted_.get(), &one, sizeof one);
                     });
@@ -142,7 +150,7 @@ class job {
     unique_fd err;
     if (chosen_.tag_output) {
       out = tag(pe, output_);
-      err = tag(pe, one_output_ ? output_ : errors_);
+      err = tag(pe, errors());
       begin.output = out.get();
       begin.errors = err.get();
     }
@@ -150,6 +158,16 @@ class job {
     janitor_->watch(process);
     processes_.push_back(process);
     ++running_;
+  }
+
+  shared_output& errors() { return one_output_ ? output_ : errors_; }
+
+  /// A message of heddle-run's own: a stream that has been read already.
+  template <class... Arguments>
+  void say(fmt::format_string<Arguments...> form, Arguments&&... arguments) {
+    auto line = message(fmt::format(form, std::forward<Arguments>(arguments)...));
+    streams_.push_back({unique_fd(), &errors(), line_tagger(""), std::move(line)});
+    streams_.back().move_some();
   }
 
   unique_fd tag(int pe, shared_output& to) {
@@ -166,26 +184,26 @@ class job {
     ::poll(entries.data(), entries.size(), milliseconds_to_wait());
     if (entries[0].revents) take_signals();
     if (entries[1].revents) take_abort();
-    auto entry = entries.begin() + 2;
-    for (auto& stream : streams_)
-      if ((entry++)->revents) stream.move_some();
+    // Messages may have been added at the end.
+    auto stream = streams_.begin();
+    for (std::size_t i = 2; i < entries.size(); ++i, ++stream)
+      if (entries[i].revents) stream->move_some();
     std::erase_if(streams_, [](const auto& s) { return !s.from && s.pending.empty(); });
     const auto now = clock::now();
     if (timeout_at_ && now >= *timeout_at_) {
       timeout_at_.reset();
-      fmt::print(stderr, "heddle-run: the job has run for {} s (--timeout); ending it\n",
-                 chosen_.timeout);
       if (!status_) status_ = 124;
       end_all();
+      say("the job has run for {} s (--timeout); ending it", chosen_.timeout);
     }
     if (kill_at_ && now >= *kill_at_) {
       kill_at_.reset();
       signal_all(SIGKILL);
     }
     if (close_at_ && now >= *close_at_ && !streams_.empty()) {
-      fmt::print(stderr,
-                 "heddle-run: all PEs have ended, but their output is still held by a process that "
-                 "one of them left behind, or is not read; not waiting for it (--grace)\n");
+      streams_.clear();
+      say("all PEs have ended, but their output is still held by a process that one of them left "
+          "behind, or is not read; not waiting for it (--grace)");
       streams_.clear();
     }
   }
@@ -241,13 +259,13 @@ class job {
     const int status = WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
     if (status == 0) return;
     if (!ending_) {
-      fmt::print(stderr, "heddle-run: PE {} {}{}\n", pe,
-                 WIFSIGNALED(state) ? fmt::format("was killed by signal {} ({})", WTERMSIG(state),
-                                                  ::strsignal(WTERMSIG(state)))
-                                    : fmt::format("ended with status {}", status),
-                 running_ == 0        ? ""
-                 : chosen_.keep_going ? "; the others go on (--keep-going)"
-                                      : "; ending the others");
+      say("PE {} {}{}", pe,
+          WIFSIGNALED(state) ? fmt::format("was killed by signal {} ({})", WTERMSIG(state),
+                                           ::strsignal(WTERMSIG(state)))
+                             : fmt::format("ended with status {}", status),
+          running_ == 0        ? ""
+          : chosen_.keep_going ? "; the others go on (--keep-going)"
+                               : "; ending the others");
     }
     if (!status_) status_ = status;
     if (chosen_.keep_going && !ending_)
@@ -259,8 +277,12 @@ class job {
   void take_abort() {
     std::uint64_t count = 0;
     (void)!::read(aborted_.get(), &count, sizeof count);
-    if (!status_) status_ = abort_status_.load() ? abort_status_.load() & 0xff : 1;
     end_all();
+    std::lock_guard lock(aborts_mutex_);
+    for (const auto& one : std::exchange(aborts_, {})) {
+      if (!status_) status_ = one.status ? one.status & 0xff : 1;
+      say("PE {} aborts the job with status {}: {}", one.rank, one.status, one.text);
+    }
   }
 
   void end_all() {
@@ -291,8 +313,8 @@ class job {
   std::optional<clock::time_point> kill_at_;
   std::optional<clock::time_point> close_at_;  ///< when output is no longer waited for
   std::optional<int> status_;
-  std::atomic<int> abort_rank_{-1};
-  std::atomic<int> abort_status_{0};
+  std::mutex aborts_mutex_;
+  std::vector<abort_notice> aborts_;
   int running_ = 0;
   bool ending_ = false;
 };

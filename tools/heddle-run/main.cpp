@@ -3,17 +3,23 @@
 
 // heddle-run -n N [options] [--] program args...: starts a job of N PEs on this machine.
 
-#include <fmt/format.h>
-
 #include <unistd.h>
 
 #include <cstdio>
 #include <exception>
+#include <string_view>
 
 #include "job.hpp"
 #include "pe_process.hpp"
+#include "shared_output.hpp"
 
 namespace {
+
+/// Neither waits for a reader nor fails if there is none.
+void say(std::string_view problem) {
+  auto text = heddle::run::message(problem);
+  heddle::run::shared_output(STDERR_FILENO).write_some(nullptr, text);
+}
 
 int run(int argc, char** argv) {
   const auto parsed = heddle::run::parse(argc, argv);
@@ -21,10 +27,10 @@ int run(int argc, char** argv) {
   try {
     return heddle::run::run_job(*parsed.run);
   } catch (const heddle::run::program_error& failure) {
-    fmt::print(stderr, "heddle-run: {}\n", failure.problem);
+    say(failure.problem);
     return failure.status;
   } catch (const std::exception& failure) {
-    fmt::print(stderr, "heddle-run: {}\n", failure.what());
+    say(failure.what());
     return 1;
   }
 }

@@ -3,6 +3,9 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+
+#include "support/unique_fd.hpp"
 
 namespace heddle::run {
 
@@ -10,9 +13,10 @@ namespace heddle::run {
 /// middle of another's line, and nobody who does not read it holds heddle-run up.
 class shared_output {
  public:
-  explicit shared_output(int fd) : fd_(fd) {}
+  /// Of the standard output or error.
+  explicit shared_output(int fd);
 
-  [[nodiscard]] int fd() const { return fd_; }
+  [[nodiscard]] int fd() const { return again_ ? again_.get() : fd_; }
   /// Whether no stream but this one has a line half written.
   [[nodiscard]] bool is_free_for(const void* stream) const {
     return !in_line_ || in_line_ == stream;
@@ -23,8 +27,12 @@ class shared_output {
 
  private:
   int fd_;
+  unique_fd again_;  ///< the same pipe or terminal, opened not to block; empty if it cannot be
   const void* in_line_ = nullptr;  ///< the stream that is in the middle of a line
 };
+
+/// heddle-run's message of `text`, as a line.
+std::string message(std::string_view text);
 
 /// Whether both descriptors lead to one file, pipe or terminal.
 bool same_file(int one, int other);
