@@ -105,6 +105,10 @@ check "tagged lines stay whole" 0 "^12120 lines, 0 torn$" bash -c '"$0" -n 3 --b
   "$bin/heddle-run" "$scratch/tagged"
 check "status of the failing PE" 7 "PE 1 ended with status 7; ending the others" "$bin/heddle-run" -n 2 --bind-to none -- sh -c '[ $PMIX_RANK = 1 ] && exit 7; sleep 60'
 check "status of a killed PE" 137 "PE 0 was killed by signal 9" "$bin/heddle-run" -n 2 --bind-to none -- sh -c '[ $PMIX_RANK = 0 ] && kill -9 $$; sleep 60'
+for status in 3:3 256:1 259:3; do
+  check "an abort with status ${status%:*}" ${status#*:} "PE 0 aborts the job with status ${status%:*}: out of ink" \
+    "$bin/heddle-run" -n 1 "$bin/abort_pe" ${status%:*}
+done
 check "no such program" 127 "was not found" "$bin/heddle-run" -n 2 no-such-program
 check "bad options" 2 "." "$bin/heddle-run" -n 0 true
 check "an option that there is not" 2 "timout" "$bin/heddle-run" -n 2 --timout 5 true

@@ -280,7 +280,8 @@ class job {
     end_all();
     std::lock_guard lock(aborts_mutex_);
     for (const auto& one : std::exchange(aborts_, {})) {
-      if (!status_) status_ = one.status ? one.status & 0xff : 1;
+      // An exit status has eight bits, and an abort is no success.
+      if (!status_) status_ = one.status & 0xff ? one.status & 0xff : 1;
       say("PE {} aborts the job with status {}: {}", one.rank, one.status, one.text);
     }
   }
