@@ -42,7 +42,7 @@ void collective_rounds::add(std::uint64_t number, int rank, collective_call call
   } else if (!round.decided) {
     if (round.arrived == size_)
       decide(number, round);
-    else
+    else if (round.arrived == 1)  // leave() sees to those that leave later
       fail_if_left(number, round);
   }
 }
@@ -50,7 +50,7 @@ void collective_rounds::add(std::uint64_t number, int rank, collective_call call
 void collective_rounds::leave(int rank) {
   left_[static_cast<std::size_t>(rank)] = true;
   for (auto& [number, round] : rounds_)
-    if (!round.decided) fail_if_left(number, round);
+    if (!round.decided && !round.parts[static_cast<std::size_t>(rank)]) fail(number, round, rank);
 }
 
 void collective_rounds::decide(std::uint64_t number, round& round) {
@@ -72,12 +72,14 @@ void collective_rounds::decide(std::uint64_t number, round& round) {
 void collective_rounds::fail_if_left(std::uint64_t number, round& round) {
   for (int rank = 0; rank < size_; ++rank) {
     auto index = static_cast<std::size_t>(rank);
-    if (!left_[index] || round.parts[index]) continue;
-    round.decided = outcome{
-        HEDDLE_ERROR_INVALID_USAGE, describe_departure(round.call, number, rank, size_), {}};
-    decided_.push_back(number);
-    return;
+    if (left_[index] && !round.parts[index]) return fail(number, round, rank);
   }
+}
+
+void collective_rounds::fail(std::uint64_t number, round& round, int left) {
+  round.decided =
+      outcome{HEDDLE_ERROR_INVALID_USAGE, describe_departure(round.call, number, left, size_), {}};
+  decided_.push_back(number);
 }
 
 std::vector<std::uint64_t> collective_rounds::take_decided() { return std::exchange(decided_, {}); }

@@ -60,6 +60,7 @@ class collective_rounds {
   round& at(std::uint64_t number);
   void decide(std::uint64_t number, round& round);
   void fail_if_left(std::uint64_t number, round& round);
+  void fail(std::uint64_t number, round& round, int left);
 
   int size_;
   std::vector<bool> left_;
