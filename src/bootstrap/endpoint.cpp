@@ -40,9 +40,9 @@ local_endpoint::local_endpoint(const std::vector<socket_address>& addresses) {
   described.page_fd = page->fd();
   described.local = socket_address::abstract("heddle-" + to_hex(described.who));
   listeners.emplace_back(listen_on(described.local));
-  for (auto& address : addresses) {
-    listeners.emplace_back(listen_on(address));
-    described.tcp.push_back(local_address(listeners.back().get()));
+  for (auto& listener : listen_on_any(addresses)) {
+    described.tcp.push_back(local_address(listener.get()));
+    listeners.emplace_back(std::move(listener));
   }
 }
 

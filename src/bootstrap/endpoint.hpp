@@ -29,7 +29,8 @@ struct endpoint {
 
 /// This rank's endpoint, and the sockets and the page that stand behind it.
 struct local_endpoint {
-  /// Listens on each of `addresses` (port 0 lets the kernel choose) and on a Unix name of its own.
+  /// Listens on those of `addresses` that can be bound (port 0 lets the kernel choose) and on a
+  /// Unix name of its own. Throws HEDDLE_ERROR_SYSTEM if no address can be.
   explicit local_endpoint(const std::vector<socket_address>& addresses);
 
   endpoint described;

@@ -124,8 +124,7 @@ heddle_unique_id_t make_unique_id(const std::string& socket_ifname) {
   byte_writer addresses;
   std::uint8_t count = 0;
   constexpr std::size_t room = sizeof(heddle_unique_id_t) - sizeof id_version - sizeof secret - 1;
-  for (const auto& address : listening_addresses(socket_ifname)) {
-    unique_fd listener = listen_on(address);
+  for (auto& listener : listen_on_any(listening_addresses(socket_ifname))) {
     byte_writer one;
     local_address(listener.get()).write(one);
     if (addresses.bytes().size() + one.bytes().size() > room) break;
@@ -133,10 +132,6 @@ heddle_unique_id_t make_unique_id(const std::string& socket_ifname) {
     listeners.emplace_back(std::move(listener));
     ++count;
   }
-  if (count == 0)
-    throw_error(HEDDLE_ERROR_SYSTEM,
-                "heddle_get_unique_id: no network interface has an address to listen on; see "
-                "HEDDLE_SOCKET_IFNAME");
   byte_writer out;
   out.number(id_version).raw(secret).number(count).raw(addresses.bytes());
   heddle_unique_id_t id{};

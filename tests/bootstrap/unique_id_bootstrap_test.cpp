@@ -15,6 +15,7 @@
 #include <future>
 #include <heddle/error.hpp>
 
+#include "bootstrap/endpoint.hpp"
 #include "bootstrap/frame_call.hpp"
 #include "bootstrap/meeting.hpp"
 #include "bootstrap/network_interface.hpp"
@@ -226,7 +227,7 @@ TEST_CASE("mistakes with unique ids are told") {
   CHECK_THROWS_AS((void)make_unique_id("=nosuch0"), error);
 }
 
-TEST_CASE("of a name's addresses one that can be bound is enough") {
+TEST_CASE("of several addresses one that can be bound is enough") {
   const auto mine = listening_addresses(loopback).front();
   const auto taken = listen_on(mine);
   const auto busy = local_address(taken.get());
@@ -236,6 +237,7 @@ TEST_CASE("of a name's addresses one that can be bound is enough") {
   nowhere.sin_addr.s_addr = ::inet_addr("192.0.2.1");
   const socket_address foreign(reinterpret_cast<const sockaddr*>(&nowhere), sizeof nowhere);
   CHECK(listen_on_any({foreign, mine, busy}).size() == 1);
+  CHECK(local_endpoint({foreign, mine}).described.tcp.size() == 1);
   check_status(
       [&] {
         (void)listen_on_any({foreign, busy});
