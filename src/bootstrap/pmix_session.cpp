@@ -53,8 +53,8 @@ deadline sooner(deadline a, deadline b) { return a.at() < b.at() ? a : b; }
 /// Arguments of one PMIx call, alive until the library has answered.
 class info_list {
  public:
-  void add(const char* key, bool value) { PMIX_INFO_LOAD(&next(key), key, &value, PMIX_BOOL); }
-  void add(const char* key, int value) { PMIX_INFO_LOAD(&next(key), key, &value, PMIX_INT); }
+  void add(const char* key, bool value) { add(key, &value, PMIX_BOOL); }
+  void add(const char* key, int value) { add(key, &value, PMIX_INT); }
   ~info_list() {
     for (auto& one : infos_) PMIX_INFO_DESTRUCT(&one);
   }
@@ -62,10 +62,11 @@ class info_list {
   [[nodiscard]] std::size_t size() const { return infos_.size(); }
 
  private:
-  pmix_info_t& next(const char*) {
-    infos_.emplace_back();
-    PMIX_INFO_CONSTRUCT(&infos_.back());
-    return infos_.back();
+  void add(const char* key, const void* value, pmix_data_type_t type) {
+    // Before the macro, which evaluates its arguments more than once in PMIx 3 to 4.1.
+    auto& info = infos_.emplace_back();
+    PMIX_INFO_CONSTRUCT(&info);
+    PMIX_INFO_LOAD(&info, key, value, type);
   }
   std::vector<pmix_info_t> infos_;
 };
