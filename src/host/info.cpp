@@ -188,7 +188,8 @@ heddle_status_t heddle_info_json(heddle_runtime_t runtime, char** json) {
                                                    {"ns_per_kib", cost.ns_per_kib}};
       all["peers"] = peers(*runtime);
     }
-    const std::string text = all.dump(2);
+    // Variables and names of the system may hold any bytes.
+    const std::string text = all.dump(2, ' ', false, ordered_json::error_handler_t::replace);
     out = ::strdup(text.c_str());
     if (!out) throw std::bad_alloc();
   });

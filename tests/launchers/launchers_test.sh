@@ -80,6 +80,7 @@ check "gemm_reduce_scatter" 0 "both right" "$bin/heddle-run" --bind-to none -n 3
 check "jacobi" 0 "right" "$bin/heddle-run" --bind-to none -n 4 "$bin/jacobi" --n 65 --steps 50 --threads 2
 check "hello" 0 "PE 0 of 2 was sent 101" "$bin/heddle-run" --bind-to none -n 2 "$bin/hello"
 check "heddle-info" 0 "path: mapped" "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-info"
+check "heddle-info, of a variable that is no UTF-8" 0 "HEDDLE_SOCKET_IFNAME +eth" env HEDDLE_SOCKET_IFNAME=$'eth\xff' "$bin/heddle-info" --no-job
 
 # The bootstrap conforms under heddle-run and mpirun, deaths included: all that live on are right. (mpirun ends them.)
 ranks=$here/../bootstrap/count_ranks.sh
