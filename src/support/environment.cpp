@@ -311,6 +311,8 @@ std::vector<environment::description> environment::describe() {
   std::vector<description> rows;
   for (const auto& variable : variables()) {
     const char* set = std::getenv(variable.name.c_str());
+    // What heddle-info prints ends up in logs and reports.
+    if (set && variable.name == "HEDDLE_JOB_SECRET") set = "(set, not shown)";
     rows.push_back({variable.name, set ? set : variable.default_value, variable.default_value,
                     variable.meaning, set != nullptr});
   }

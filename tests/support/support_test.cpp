@@ -19,6 +19,7 @@
 #include <string>
 #include <thread>
 
+#include "bootstrap/environment_variable.hpp"
 #include "support/environment.hpp"
 #include "support/last_cache.hpp"
 #include "support/log.hpp"
@@ -55,6 +56,16 @@ TEST_CASE("every variable has a name of its own, a default that is valid, and a 
     CHECK((row.is_set || row.value == row.default_value));
   }
   CHECK_NOTHROW((void)environment::from_process());
+}
+
+TEST_CASE("a secret is described as set, and not shown") {
+  const auto shown = [] {
+    for (const auto& row : environment::describe())
+      if (row.name == "HEDDLE_JOB_SECRET") return row.value;
+    return std::string("no such variable");
+  };
+  environment_variable secret("HEDDLE_JOB_SECRET", "open sesame");
+  CHECK(shown() == "(set, not shown)");
 }
 
 TEST_CASE("docs/environment.md lists every variable as it is") {
