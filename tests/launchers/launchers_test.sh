@@ -143,6 +143,15 @@ check "-x of a variable that is not set" 1 "give -x NO_SUCH_COLOUR=VALUE" "$bin/
 check "forwarded signal" 143 "caught" "$bin/heddle-run" -n 1 bash -c 'trap "echo caught; exit 143" TERM; kill $PPID; while :; do sleep 0.1; done'
 check "a signal that is ignored, as under nohup" 0 "^finished$" bash -c "trap '' HUP; "'exec "$0" -n 1 sh -c "kill -HUP \$PPID; sleep 0.2; echo finished"' "$bin/heddle-run"
 check "ends of PEs, with SIGCHLD ignored" 7 "PE 0 ended with status 7" timeout -s KILL 10 env --ignore-signal=CHLD "$bin/heddle-run" -n 1 sh -c "exit 7"
+# What is left when heddle-run is killed, on an older Linux too.
+for preloaded in "" "$bin/../lib/libno_close_range.so"; do
+  check "heddle-run killed, with a relative TMPDIR ${preloaded##*/}" 0 "^0 left$" bash -c 'cd "$TMPDIR" && mkdir here
+    TMPDIR=here LD_PRELOAD=$1 "$0" -n 1 sh -c "echo >started; exec sleep 60" >/dev/null 2>&1 &
+    until [ -e started ]; do sleep 0.1; done
+    kill -9 $!
+    for i in {1..50}; do [ "$(ls here)" ] || break; sleep 0.1; done
+    echo "$(ls here | wc -l) left"; rm -r started here' "$bin/heddle-run" "$preloaded"
+done
 
 # A PE that dies in the middle of a collective is named by every other within 5 seconds.
 for victim in 0 2; do

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <set>
+#include <vector>
 
 #include "support/throw_error.hpp"
 
@@ -22,6 +23,18 @@ struct notice {
   char what;  // '+' watch, '-' forget, '.' all is done
   pid_t group;
 };
+
+/// Closes the descriptors from `first` on.
+void close_from(int first) {
+  if (::close_range(static_cast<unsigned>(first), ~0u, 0) == 0) return;
+  // Not before Linux 5.9, nor where a container's filter does not know it.
+  std::vector<int> open;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored))
+    open.push_back(std::stoi(entry.path().filename().string()));
+  for (const int fd : open)
+    if (fd >= first) ::close(fd);
+}
 
 [[noreturn]] void wait_and_clean(int pipe, const std::string& folder) {
   std::set<pid_t> groups;
@@ -46,7 +59,9 @@ struct notice {
 
 janitor::janitor() {
   const char* base = std::getenv("TMPDIR");
-  folder_ = fmt::format("{}/heddle-run-XXXXXX", base && *base ? base : "/tmp");
+  // The janitor has another working directory.
+  const auto folders = std::filesystem::absolute(base && *base ? base : "/tmp");
+  folder_ = folders / "heddle-run-XXXXXX";
   if (!::mkdtemp(folder_.data()))
     throw_system_error(errno, "asked for a temporary folder {} (TMPDIR)", folder_);
   int ends[2];
@@ -56,6 +71,7 @@ janitor::janitor() {
   process_ = ::fork();
   if (process_ < 0) throw_system_error(errno, "asked for a process");
   if (process_ == 0) {
+    pipe_.reset();  // its end is what the janitor waits for
     ::setsid();
     ::prctl(PR_SET_NAME, "heddle-janitor");
     sigset_t all;
@@ -63,7 +79,7 @@ janitor::janitor() {
     ::sigprocmask(SIG_BLOCK, &all, nullptr);
     // Keeps nothing of the caller's open, above all no output that somebody reads to its end.
     const int pipe = ::dup2(reading.get(), 3);
-    ::close_range(4, ~0u, 0);
+    close_from(4);
     for (int fd = 0; fd < 3; ++fd) ::close(fd);
     if (::chdir("/") != 0) ::_exit(1);
     wait_and_clean(pipe, folder_);
