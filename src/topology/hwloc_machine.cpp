@@ -84,13 +84,14 @@ void read_numa_nodes(hwloc_topology_t topology, machine& result) {
     node.number = static_cast<int>(object->os_index);
     node.memory_bytes = object->attr->numanode.local_memory;
     node.processors = list_of(object->cpuset);
+    int packages = 0;
     for (std::size_t i = 0; i < result.packages.size(); ++i) {
       auto* package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, static_cast<unsigned>(i));
-      if (!package || hwloc_bitmap_intersects(object->cpuset, package->cpuset)) {
-        node.package = static_cast<int>(i);
-        break;
-      }
+      if (package && !hwloc_bitmap_intersects(object->cpuset, package->cpuset)) continue;
+      node.package = static_cast<int>(i);
+      ++packages;
     }
+    if (packages > 1) node.package = -1;
     if (!hwloc_bitmap_iszero(object->cpuset) && seen.insert(node.processors).second) {
       node.cores = count(topology, object->cpuset, HWLOC_OBJ_CORE);
       node.threads = count(topology, object->cpuset, HWLOC_OBJ_PU);

@@ -29,9 +29,9 @@ struct package {
 };
 
 struct numa_node {
-  int number = 0;  ///< the system's
-  int package = -1;
-  int cores = 0;  ///< 0: memory alone
+  int number = 0;    ///< the system's
+  int package = -1;  ///< -1: not known, or it is of several
+  int cores = 0;     ///< 0: memory alone
   int threads = 0;
   std::uint64_t memory_bytes = 0;
   std::string processors;  ///< "0-15,64-79"

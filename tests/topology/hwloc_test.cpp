@@ -113,6 +113,17 @@ TEST_CASE("packages of several NUMA nodes are read from XML") {
   CHECK(locate(numa, "4-8") == locality{-1, -1});
 }
 
+TEST_CASE("a NUMA node of several packages is in none of them") {
+  const auto shared = read_file("shared_nodes.xml");
+  CHECK(shared.packages.size() == 4);
+  REQUIRE(shared.numa_nodes.size() == 2);
+  for (const auto& node : shared.numa_nodes) {
+    CHECK(node.package == -1);
+    CHECK(node.cores == 2);
+  }
+  CHECK(locate(shared, "2") == locality{-1, 1});
+}
+
 TEST_CASE("a file that is no machine is refused, with what to do") {
   CHECK(error_of("/nonexistent/machine.xml").find("No such file or directory") !=
         std::string::npos);
