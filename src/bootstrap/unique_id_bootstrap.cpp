@@ -3,6 +3,8 @@
 
 #include "bootstrap/unique_id_bootstrap.hpp"
 
+#include <netinet/in.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
@@ -115,6 +117,42 @@ int read_number(const char* variable, int lowest, int highest) {
   return number;
 }
 
+bool is_loopback(const socket_address& address) {
+  if (address.family() == AF_INET6)
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address.data())->sin6_addr);
+  const auto* ipv4 = reinterpret_cast<const sockaddr_in*>(address.data());
+  return ntohl(ipv4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+/// Whether all ranks of torchrun's job are on this machine, as far as the variables tell.
+bool is_on_one_machine(const std::string& master, int size) {
+  if (std::getenv("LOCAL_WORLD_SIZE")) return read_number("LOCAL_WORLD_SIZE", 1, size) == size;
+  return master == "localhost" || master == "::1" || master.starts_with("127.");
+}
+
+/// Rank 0's sockets at `addresses`, what MASTER_ADDR is here. Other machines may know it by another
+/// address: Debian has a machine's own name at 127.0.1.1, and a service's or a translated address
+/// is no machine's own. Where that is so, at those of an interface too.
+std::vector<unique_fd> listen_as_master(std::vector<socket_address> addresses,
+                                        const std::string& socket_ifname) {
+  if (!std::all_of(addresses.begin(), addresses.end(), is_loopback)) {
+    try {
+      return listen_on_any(addresses);
+    } catch (const error& failure) {
+      log::info(log::subsystem::bootstrap, "{}", failure.what());
+    }
+  }
+  const auto first = addresses.front();
+  for (const auto& own : listening_addresses(socket_ifname)) {
+    addresses.push_back(own.with_port(first.port()));
+    log::info(log::subsystem::bootstrap,
+              "rank 0 listens at {} too: other machines do not reach it at {}, what MASTER_ADDR is "
+              "here",
+              addresses.back().text(), first.text());
+  }
+  return listen_on_any(addresses);
+}
+
 }  // namespace
 
 heddle_unique_id_t make_unique_id(const std::string& socket_ifname) {
@@ -179,7 +217,9 @@ std::unique_ptr<bootstrap> join_torchrun_job(const torchrun_options& options, de
   request.secret =
       keyed_hash(std::as_bytes(std::span(options.job_secret)), std::as_bytes(std::span(name)));
   std::vector<unique_fd> listeners;
-  if (rank == 0) listeners = listen_on_any(request.at);
+  if (rank == 0)
+    listeners = is_on_one_machine(host, size) ? listen_on_any(request.at)
+                                              : listen_as_master(request.at, options.socket_ifname);
   for (const auto& listener : listeners) request.listeners.push_back(listener.get());
   return join("torchrun", request, options.socket_ifname, until);
 }

@@ -33,10 +33,12 @@ namespace {
 
 const char* const silent_host = "silent.invalid";
 std::promise<void> resolver_may_answer;
+const char* const master = "master.invalid";
+const char* address_of_master = "127.0.0.1";  // as this process has it
 
 }  // namespace
 
-/// In front of the C library's: it does not answer for silent_host.
+/// In front of the C library's: it does not answer for silent_host, and knows master.
 extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo* hints,
                            addrinfo** list) {
   if (std::strcmp(host, silent_host) == 0) {
@@ -45,7 +47,7 @@ extern "C" int getaddrinfo(const char* host, const char* service, const addrinfo
   }
   static const auto next = reinterpret_cast<decltype(&::getaddrinfo)>(
       reinterpret_cast<std::uintptr_t>(::dlsym(RTLD_NEXT, "getaddrinfo")));
-  return next(host, service, hints, list);
+  return next(std::strcmp(host, master) == 0 ? address_of_master : host, service, hints, list);
 }
 
 namespace {
@@ -64,6 +66,46 @@ std::unique_ptr<frame_link> meet_rank_zero(const heddle_unique_id_t& id, int ran
   meeting met(std::move(wanted));
   met.run(deadline::after(20s));
   return std::move(met.links().at(0));
+}
+
+/// A port that was free a moment ago.
+int free_port() {
+  const auto probe = listen_on(listening_addresses(loopback).front());
+  return local_address(probe.get()).port();
+}
+
+/// That three processes with torchrun's variables become a job; rank 0 resolves master to
+/// `address`.
+void check_torchrun_job(const std::string& address) {
+  CAPTURE(address);
+  environment_variable size("WORLD_SIZE", "3");
+  environment_variable host("MASTER_ADDR", master);
+  environment_variable port("MASTER_PORT", std::to_string(free_port() - 1));
+  std::vector<pid_t> children;
+  for (int rank = 0; rank < 3; ++rank) {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      environment_variable mine("RANK", std::to_string(rank));
+      if (rank == 0) address_of_master = address.c_str();
+      try {
+        auto self = join_torchrun_job({loopback, "a secret", 0}, deadline::after(20s));
+        self->barrier(deadline::after(20s));
+        const bool right = self->rank() == rank && self->size() == 3;
+        self->leave();
+        ::_exit(right ? 0 : 1);
+      } catch (const std::exception& failure) {
+        std::fprintf(stderr, "rank %d: %s\n", rank, failure.what());
+        ::_exit(2);
+      }
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int state = 0;
+    REQUIRE(::waitpid(child, &state, 0) == child);
+    CHECK((WIFEXITED(state) && WEXITSTATUS(state) == 0));
+  }
 }
 
 }  // namespace
@@ -251,42 +293,29 @@ TEST_CASE("of several addresses one that can be bound is enough") {
 }
 
 TEST_CASE("torchrun's variables make a job") {
-  // A port that was free a moment ago.
-  int port = 0;
-  {
-    auto probe = listen_on(listening_addresses(loopback).front());
-    port = local_address(probe.get()).port();
-  }
+  check_torchrun_job("127.0.0.1");
   environment_variable size("WORLD_SIZE", "3");
   environment_variable host("MASTER_ADDR", "127.0.0.1");
-  environment_variable master("MASTER_PORT", std::to_string(port - 1));
-  std::vector<pid_t> children;
-  for (int rank = 0; rank < 3; ++rank) {
-    const pid_t child = ::fork();
-    REQUIRE(child >= 0);
-    if (child == 0) {
-      environment_variable mine("RANK", std::to_string(rank));
-      try {
-        auto self = join_torchrun_job({loopback, "a secret", 0}, deadline::after(20s));
-        self->barrier(deadline::after(20s));
-        const bool right = self->rank() == rank && self->size() == 3;
-        self->leave();
-        ::_exit(right ? 0 : 1);
-      } catch (const std::exception& failure) {
-        std::fprintf(stderr, "rank %d: %s\n", rank, failure.what());
-        ::_exit(2);
-      }
-    }
-    children.push_back(child);
-  }
-  for (const pid_t child : children) {
-    int state = 0;
-    REQUIRE(::waitpid(child, &state, 0) == child);
-    CHECK((WIFEXITED(state) && WEXITSTATUS(state) == 0));
-  }
+  environment_variable port("MASTER_PORT", "29500");
   environment_variable bad("RANK", "three");
   check_status([] { join_torchrun_job({}, deadline::after(1s)); }, HEDDLE_ERROR_INVALID_ARGUMENT,
                "RANK=three");
+}
+
+TEST_CASE("rank 0 of torchrun is reached where its machine has another address for its own name") {
+  check_torchrun_job("127.0.1.1");  // as Debian's /etc/hosts has it
+  check_torchrun_job("192.0.2.1");  // the documentation's network: no machine has it
+  // Of a job on one machine it is a mistake.
+  environment_variable size("WORLD_SIZE", "2");
+  environment_variable here("LOCAL_WORLD_SIZE", "2");
+  environment_variable host("MASTER_ADDR", "192.0.2.1");
+  environment_variable port("MASTER_PORT", "29500");
+  environment_variable mine("RANK", "0");
+  check_status(
+      [] {
+        join_torchrun_job({loopback, "", 0}, deadline::after(1s));
+      },
+      HEDDLE_ERROR_SYSTEM, "192.0.2.1:29501");
 }
 
 // Comes after the cases that fork: ThreadSanitizer allows no fork beside the thread that it leaves.
