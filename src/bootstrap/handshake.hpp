@@ -78,6 +78,8 @@ class caller_handshake final : public handshake_side {
   caller_handshake(const bootstrap::secret& secret, const caller_hello& hello);
   /// True if the failure is the listener's word on this rank, and calling again would not help.
   [[nodiscard]] bool refused() const { return refused_; }
+  /// True once all is said on this side, and only the verdict is awaited.
+  [[nodiscard]] bool proved() const { return proved_; }
 
  private:
   std::size_t step() override;

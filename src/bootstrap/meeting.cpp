@@ -279,7 +279,11 @@ void meeting::advance_call() {
     if (call_->handshake->refused()) fail_call(HEDDLE_ERROR_INVALID_USAGE, *problem);
     return retry_call(*problem);
   }
-  if (call_->handshake->current() != handshake_side::state::accepted) return;
+  if (call_->handshake->current() != handshake_side::state::accepted) {
+    // The listener may hold this rank for one that has joined: another call would be refused.
+    if (call_->handshake->proved()) call_->at = clock::time_point::max();
+    return;
+  }
   poller_.remove(call_->socket.get());
   links_[request_.callee] =
       std::make_unique<frame_link>(std::move(call_->socket), std::move(early));

@@ -9,6 +9,7 @@
 // - At most `most_strangers` connections that have proved nothing are held; past it the oldest
 // goes.
 // - A caller retries with growing pauses until the deadline, unless the listener itself refuses it.
+//   Once it has proved itself it waits for the verdict until then, or until the connection ends.
 #pragma once
 
 #include <heddle/heddle.h>

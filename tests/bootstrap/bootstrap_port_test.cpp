@@ -280,6 +280,29 @@ TEST_CASE("who has the secret and no place in the job is told why") {
   });
 }
 
+TEST_CASE("a rank that has proved itself waits for the verdict for longer than for an answer") {
+  listening_rank zero;
+  std::thread slow([&] {
+    pollfd caller{zero.listener.get(), POLLIN, 0};
+    REQUIRE(::poll(&caller, 1, 20000) == 1);
+    const unique_fd socket(::accept4(zero.listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    listener_handshake side({}, [](auto&) { return std::string(); });
+    while (side.current() == handshake_side::state::going_on) {
+      std::array<std::byte, 1024> buffer;
+      const auto got = ::recv(socket.get(), buffer.data(), buffer.size(), 0);
+      if (got <= 0) return;
+      side.feed(std::span(buffer).first(static_cast<std::size_t>(got)));
+      if (side.current() == handshake_side::state::accepted) std::this_thread::sleep_for(500ms);
+      send_bytes(socket, side.take());
+    }
+  });
+  auto wanted = zero.call_of(1);
+  wanted.patience = 100ms;
+  meeting met(std::move(wanted));
+  CHECK_NOTHROW(met.run(deadline::after(3s)));
+  slow.join();
+}
+
 TEST_CASE("of two ranks with one number the second is refused, and the others meet") {
   const no_descriptor_left_over check;
   listening_rank rank;
