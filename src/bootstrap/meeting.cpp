@@ -62,7 +62,7 @@ struct meeting::call {
   clock::time_point at;  // when to try next, or to give up on this try
   bool waiting = true;   // for `at`
   std::chrono::milliseconds pause{1};
-  std::string last_problem = "it was not tried yet";
+  std::string last_problem = "it has not answered yet";
 };
 
 void prepare_stream(int socket) {
@@ -105,7 +105,7 @@ void meeting::run(deadline until) {
       if (call_->waiting)
         start_call();
       else
-        retry_call("it did not answer in time");
+        retry_call(call_->handshake ? call_->last_problem : "it did not answer in time");
     }
     while (!strangers_.empty() && now >= strangers_.front().since + request_.patience)
       drop(strangers_.begin(), "it did not complete the handshake in time");
@@ -270,6 +270,9 @@ void meeting::advance_call() {
     call_->handshake = std::make_unique<caller_handshake>(
         request_.secret,
         caller_hello{request_.purpose, request_.rank, request_.callee, request_.size});
+    call_->last_problem = fmt::format(
+        "there is a connection, but rank {} has not answered; see whether it has called init yet",
+        request_.callee);
     poller_.change(call_->socket.get(), EPOLLIN, call_key);
     if (!send_all(call_->socket.get(), call_->handshake->take()))
       return retry_call(std::generic_category().message(errno));
@@ -281,7 +284,10 @@ void meeting::advance_call() {
   }
   if (call_->handshake->current() != handshake_side::state::accepted) {
     // The listener may hold this rank for one that has joined: another call would be refused.
-    if (call_->handshake->proved()) call_->at = clock::time_point::max();
+    if (call_->handshake->proved()) {
+      call_->at = clock::time_point::max();
+      call_->last_problem = "it has not said yet whether this rank may join";
+    }
     return;
   }
   poller_.remove(call_->socket.get());

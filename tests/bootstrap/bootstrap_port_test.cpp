@@ -280,6 +280,17 @@ TEST_CASE("who has the secret and no place in the job is told why") {
   });
 }
 
+TEST_CASE("a rank 0 that listens and has not called init yet is told of as such") {
+  listening_rank zero;
+  for (const auto patience : {20ms, 5000ms}) {
+    auto wanted = zero.call_of(1);
+    wanted.patience = patience;
+    check_status([&] { meeting(std::move(wanted)).run(deadline::after(100ms)); },
+                 HEDDLE_ERROR_TIMEOUT,
+                 "rank 0 has not answered; see whether it has called init yet");
+  }
+}
+
 TEST_CASE("a rank that has proved itself waits for the verdict for longer than for an answer") {
   listening_rank zero;
   std::thread slow([&] {
