@@ -9,6 +9,7 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "bootstrap/bounded_call.hpp"
 #include "bootstrap/rank_list.hpp"
@@ -21,6 +22,8 @@ namespace {
 constexpr std::chrono::seconds finalize_time(5);
 /// How long a question for an endpoint may take before it is asked again: at first, at most.
 constexpr std::chrono::milliseconds answer_time(50), longest_answer_time(2000);
+/// How long news of an ended process may go unseen in a fence.
+constexpr std::chrono::milliseconds news_time(100);
 
 /// What the library's callbacks find of the one session of the process.
 struct session_record {
@@ -28,6 +31,8 @@ struct session_record {
   int opened = 0;  // sessions so far: every rank opens the same number, so it can name their keys
   pmix_session::process_ended news;
   std::string job;
+  // Told before there was anybody to tell, in that order: ranks and why.
+  std::vector<std::pair<int, std::string>> ended;
 };
 
 session_record& record() {
@@ -164,9 +169,14 @@ void receive_news(size_t, pmix_status_t status, const pmix_proc_t* source, pmix_
   {
     auto& only = record();
     std::lock_guard lock(only.mutex);
-    if (only.news && affected && only.job == affected->nspace && affected->rank <= PMIX_RANK_VALID)
-      only.news(static_cast<int>(affected->rank),
-                fmt::format("the launcher says that it ended: {}", error_text(status)));
+    if (affected && only.job == affected->nspace && affected->rank <= PMIX_RANK_VALID) {
+      const int rank = static_cast<int>(affected->rank);
+      const auto why = fmt::format("the launcher says that it ended: {}", error_text(status));
+      if (only.news)
+        only.news(rank, why);
+      else
+        only.ended.emplace_back(rank, why);
+    }
   }
   if (done) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, done_data);
 }
@@ -193,6 +203,7 @@ struct pmix_session::connection {
     auto& only = record();
     std::lock_guard lock(only.mutex);
     generation = ++only.opened;
+    only.ended.clear();
   }
   ~connection() {
     // A forked child has a copy of the object, but not the library's threads.
@@ -257,9 +268,24 @@ pmix_session::pmix_session(deadline until) : connection_(std::make_unique<connec
                 "asked the launcher for the size of job {} (PMIX_JOB_SIZE) as rank {}: {}", job_,
                 rank_, size ? error_text(size->status) : "no answer before the deadline");
   size_ = static_cast<int>(*size->number);
+  {
+    auto& only = record();
+    std::lock_guard lock(only.mutex);
+    only.job = job_;
+  }
+  register_for_news();
 }
 
 pmix_session::~pmix_session() = default;
+
+void pmix_session::throw_if_ended() const {
+  auto& only = record();
+  std::lock_guard lock(only.mutex);
+  if (only.ended.empty()) return;
+  const auto& [rank, why] = only.ended.front();
+  throw_error(HEDDLE_ERROR_PEER_LOST, "rank {} of {} ended before all had joined: {}", rank, size_,
+              why);
+}
 
 void pmix_session::fence(deadline until) {
   auto asked = std::make_shared<request<pmix_status_t>>();
@@ -273,7 +299,12 @@ void pmix_session::fence(deadline until) {
       },
       handed);
   if (started != PMIX_SUCCESS) take_back<pmix_status_t>(handed)->answer.give(started);
-  auto fenced = asked->answer.wait(until);
+  std::optional<pmix_status_t> fenced;
+  do {
+    // The fence does not end without a rank that has ended, or not at once.
+    throw_if_ended();
+    fenced = asked->answer.wait(sooner(until, deadline::after(news_time)));
+  } while (!fenced && !until.passed());
   if (!fenced || *fenced == PMIX_ERR_TIMEOUT)
     throw_error(
         HEDDLE_ERROR_TIMEOUT,
@@ -333,6 +364,7 @@ std::vector<pmix_session::bytes> pmix_session::exchange(std::span<const std::byt
     }
     absent = std::move(still_absent);
     if (absent.empty()) break;
+    throw_if_ended();
     if (until.passed())
       throw_error(
           HEDDLE_ERROR_TIMEOUT,
@@ -347,13 +379,10 @@ std::vector<pmix_session::bytes> pmix_session::exchange(std::span<const std::byt
 void pmix_session::on_process_ended(process_ended callback) {
   if (!connection_) return;  // closed: the record may be another session's
   auto& only = record();
-  const bool first = static_cast<bool>(callback);
-  {
-    std::lock_guard lock(only.mutex);
-    only.news = std::move(callback);
-    only.job = job_;
-  }
-  if (first) register_for_news();
+  std::lock_guard lock(only.mutex);
+  only.news = std::move(callback);
+  if (!only.news) return;
+  for (const auto& [rank, why] : std::exchange(only.ended, {})) only.news(rank, why);
 }
 
 void pmix_session::close() { connection_.reset(); }

@@ -36,11 +36,12 @@ class pmix_session {
   /// The launcher's name of the job.
   [[nodiscard]] const std::string& job() const { return job_; }
 
-  /// Every rank's `mine`. Once for each session.
+  /// Every rank's `mine`. Once for each session. Throws HEDDLE_ERROR_TIMEOUT,
+  /// HEDDLE_ERROR_PEER_LOST with a rank that the launcher says has ended.
   std::vector<bytes> exchange(std::span<const std::byte> mine, deadline until);
 
-  /// The launcher's news of ended processes, on a thread of the PMIx library. Few launchers send
-  /// any.
+  /// The launcher's news of ended processes, on a thread of the PMIx library; what came before the
+  /// call, in it. Few launchers send any.
   using process_ended = std::function<void(int rank, const std::string& why)>;
   void on_process_ended(process_ended callback);
 
@@ -52,6 +53,7 @@ class pmix_session {
 
   /// Has the launcher bring together what all ranks have published.
   void fence(deadline until);
+  void throw_if_ended() const;
 
   std::unique_ptr<connection> connection_;
   int rank_ = -1;

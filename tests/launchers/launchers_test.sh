@@ -160,6 +160,8 @@ for victim in 0 2; do
   if [ "$(grep -c RIGHT <<<"$out")" = 3 ] && ! grep -q WRONG <<<"$out"; then passed=$((passed + 1)); else
     failed=$((failed + 1)); printf 'FAILED: three survivors name PE %s:\n%s\n' "$victim" "$out"; fi
 done
+check "death of a PE before init, the others go on" 3 "rank 1 of 3 ended before all had joined" timeout 20 "$bin/heddle-run" \
+  -n 3 --bind-to none --keep-going sh -c '[ $PMIX_RANK != 1 ] || exit 3; exec "$0"' "$bin/hello"
 check "death of a PE ends the job" 137 "killed by signal 9" "$bin/heddle-run" -n 4 --bind-to none "$bin/fault_pe" 1
 
 # Open MPI's launcher.
