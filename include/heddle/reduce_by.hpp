@@ -10,8 +10,9 @@
 ///
 ///     heddle::all_reduce_by(team, input, output, n, largest_magnitude(), stream);
 ///
-/// As team.all_reduce and its like otherwise; the reduction is copied, and trivially copyable.
-/// Buffers that are registered are used in place by the address that their registration gives.
+/// As team.all_reduce and its like otherwise; the reduction is copied, and trivially copyable. So
+/// are elements, of any type of at most 1024 bytes: an argmax combines {value, index}. Buffers that
+/// are registered are used in place by the address that their registration gives.
 namespace heddle {
 
 namespace detail {

@@ -93,6 +93,16 @@ struct reduce_extremum {
 
 namespace detail {
 
+/// What parts of many elements are multiples of: a cache line's, as far as they fill one.
+template <class T>
+inline constexpr size_t per_line = sizeof(T) < cache_line ? cache_line / sizeof(T) : 1;
+/// Whether parts that end at cache lines are whole elements.
+template <class T>
+inline constexpr bool fill_lines = cache_line % sizeof(T) == 0;
+/// Whether words of 8 bytes are whole elements.
+template <class T>
+inline constexpr bool fill_words = 8 % sizeof(T) == 0;
+
 template <class Op>
 inline constexpr bool is_builtin_reduction =
     standard::is_same_v<Op, reduce_sum> || standard::is_same_v<Op, reduce_prod> ||

@@ -86,7 +86,7 @@ struct channel_part {
   size_t count;
 
   HEDDLE_FN channel_part(const all_reduce_args& args, int channel, int channels) {
-    const size_t granule = cache_line / sizeof(T);
+    const size_t granule = per_line<T>;
     const size_t granules = (args.count + granule - 1) / granule;
     const size_t each = share_of(granules, channels) * granule;
     first = each * static_cast<size_t>(channel);
@@ -104,7 +104,7 @@ struct segment {
   size_t count;
 
   HEDDLE_FN segment(size_t n, int parts, int index) {
-    const size_t granule = cache_line / sizeof(T);
+    const size_t granule = per_line<T>;
     const size_t granules = (n + granule - 1) / granule;
     const size_t each = share_of(granules, parts) * granule;
     begin = each * static_cast<size_t>(index);

@@ -281,10 +281,10 @@ HEDDLE_FN void all_reduce_two_shot(B block, const all_reduce_args& args, Op op,
   }
   // A segment for each PE must fit in the staging area, with borders on cache lines.
   const size_t room =
-      scratch.staging_capacity() / sizeof(T) - static_cast<size_t>(n_pes) * cache_line / sizeof(T);
+      scratch.staging_capacity() / sizeof(T) - static_cast<size_t>(n_pes) * detail::per_line<T>;
   const size_t each = room / static_cast<size_t>(n_pes);
   const size_t staged =
-      args.kind == reduce_kind::reduce_scatter ? each - each % (cache_line / sizeof(T)) : room;
+      args.kind == reduce_kind::reduce_scatter ? each - each % detail::per_line<T> : room;
   for (size_t at = 0; at < part.count; at += staged) {
     const size_t n = part.count - at < staged ? part.count - at : staged;
     if (!detail::two_shot_staged<T, Op>(block, team, scratch, barrier, parts, part.input + at,

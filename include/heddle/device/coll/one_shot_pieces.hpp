@@ -8,7 +8,7 @@
 /// One-shot ReduceScatter and Reduce: every PE sends each piece of its input to the mailbox of the
 /// PE that combines it, which takes the pieces from there, in the order of the PEs. One hop. By
 /// words, if there are no remote PEs, or by slots; by packets where memory joins no two. All go in
-/// step: what is combined at a time has come from everybody.
+/// step: what is combined at a time has come from everybody. Of elements that fill cache lines.
 namespace heddle::detail {
 
 template <class T, class Op, block_group B>
@@ -83,17 +83,16 @@ class one_shot_pieces : mailbox_channel<B> {
     going = block_.all(going);
     if (!going) return false;
     T* output = reinterpret_cast<T*>(static_cast<byte*>(args_.output) + piece_.offset_in(step));
-    if (piece_.by == way::words) {
-      going = combine_words(step, output);
-    } else {
-      operand_list<T, channel_scratch::max_direct_pes> operands;
-      for (int pe = 0; pe < team_.n_pes(); ++pe)
-        operands.add_source(pe == team_.my_pe() ? input_to(pe, step)
-                                                : this->slot_data(pe, piece_, step));
-      operands.add_destination(output);
-      reduce_copy<T, Op>(block_, operands.view(), piece_.bytes_in(step) / sizeof(T), reduction_);
+    if constexpr (fill_words<T>) {
+      if (piece_.by == way::words) return block_.all(combine_words(step, output));
     }
-    return block_.all(going);
+    operand_list<T, channel_scratch::max_direct_pes> operands;
+    for (int pe = 0; pe < team_.n_pes(); ++pe)
+      operands.add_source(pe == team_.my_pe() ? input_to(pe, step)
+                                              : this->slot_data(pe, piece_, step));
+    operands.add_destination(output);
+    reduce_copy<T, Op>(block_, operands.view(), piece_.bytes_in(step) / sizeof(T), reduction_);
+    return block_.all(true);
   }
 
   HEDDLE_FN bool combine_words(size_t step, T* output) const {

@@ -21,6 +21,9 @@ inline constexpr way_limits limits_in_kernel =
 inline constexpr int nobody = exchange_args<equal_pieces>::nobody;
 inline constexpr int everybody = exchange_args<equal_pieces>::everybody;
 
+/// Bytes of the largest element that can be combined: a staging area has room for one of each PE.
+inline constexpr size_t most_combined = 1024;
+
 /// What elements of T are combined as: for heddle's own reductions integers are unsigned, so that
 /// signed ones wrap.
 template <class T, bool Unsigned>
@@ -61,6 +64,10 @@ template <class T, class Op, block_group B>
 HEDDLE_FN void reduce_in_kernel(const B& block, const team_ref& team, reduce_kind kind,
                                 const T* input, T* output, size_t n, int root, const Op& op) {
   using element = combined<T, Op>;
+  static_assert(standard::is_trivially_copyable_v<T> && sizeof(T) <= most_combined &&
+                    alignof(T) <= cache_line,
+                "elements that are combined are trivially copyable, of at most 1024 bytes, and "
+                "aligned to at most 64");
   if (n == 0) return;
   const int n_pes = team.n_pes();
   all_reduce_args args{.team = team, .input = input, .output = output, .count = n, .kind = kind};
@@ -72,12 +79,15 @@ HEDDLE_FN void reduce_in_kernel(const B& block, const team_ref& team, reduce_kin
   const int most = channels_in_kernel(team);
   const auto blocks = static_cast<size_t>(block.num_blocks() < most ? block.num_blocks() : most);
   const bool is_small =
-      n_pes == 1 || (is_direct && bytes * static_cast<size_t>(n_pes - 1) <= limit &&
-                     bytes <= blocks * channel_scratch::one_shot_capacity);
+      (fill_lines<T> || kind == reduce_kind::all_reduce) &&
+      (n_pes == 1 || (is_direct && bytes * static_cast<size_t>(n_pes - 1) <= limit &&
+                      bytes <= blocks * channel_scratch::one_shot_capacity));
   const bool is_tiny = is_small && is_mapped && bytes <= limits_in_kernel.one_shot_ll &&
                        bytes <= blocks * channel_scratch::ll_capacity;
   in_few_blocks(block, most, [&](const auto& channel) {
-    if (is_tiny) return all_reduce_one_shot<protocol::ll, element>(channel, args, op);
+    if constexpr (fill_words<T>) {
+      if (is_tiny) return all_reduce_one_shot<protocol::ll, element>(channel, args, op);
+    }
     if (is_small) return all_reduce_one_shot<protocol::simple, element>(channel, args, op);
     if (is_direct && (is_mapped || two_shot_has_network))
       return all_reduce_two_shot<element>(channel, args, op);

@@ -24,16 +24,18 @@ template <class T, class Op>
 struct multimem {
   static constexpr bool is_sum = standard::is_same_v<Op, reduce_sum>;
   static constexpr bool is_extremum = standard::is_same_v<Op, reduce_extremum>;
+  static constexpr bool is_number = standard::is_floating_point_v<T> || small_float<T>;
   static constexpr bool supported = sizeof(T) > 1 &&
                                     (standard::is_integral_v<T>
                                          ? sizeof(T) >= 4 && (is_sum || is_extremum)
-                                         : is_sum);
+                                         : is_sum && is_number);
   /// A switch narrows the sum of 16-bit elements, so that it may be infinite before it is divided.
   static constexpr bool averages = sizeof(T) > 2;
   /// Elements of one access: 16 bytes of floats and halves, else one.
-  static constexpr int elements =
-      standard::is_integral_v<T> || sizeof(T) == 8 ? 1 : static_cast<int>(16 / sizeof(T));
-  struct alignas(elements * sizeof(T)) unit {
+  static constexpr int elements = !supported || standard::is_integral_v<T> || sizeof(T) == 8
+                                      ? 1
+                                      : static_cast<int>(16 / sizeof(T));
+  struct alignas(supported ? elements * sizeof(T) : alignof(T)) unit {
     T element[elements];
   };
 

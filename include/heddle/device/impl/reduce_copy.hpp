@@ -68,7 +68,7 @@ template <class T, class Op, int Elements, int Sources, int Batch>
 HEDDLE_FN void reduce_units(const operands<T>& with, const T* const* sources, size_t at,
                             size_t apart, reduce_step<Op> reduction) {
   using acc = accumulator<T>;
-  struct alignas(Elements * sizeof(T)) unit {
+  struct alignas(Elements == 1 ? alignof(T) : Elements * sizeof(T)) unit {
     T element[Elements];
   };
   const auto load_unit = [&](const T* source, int b) {
@@ -132,7 +132,7 @@ HEDDLE_FN void reduce_part(G group, const operands<T>& with, size_t begin, size_
 template <class T, class Op, group G>
 __noinline__ HEDDLE_FN void reduce_copy(G group, const operands<T>& with, size_t n,
                                         reduce_step<Op> reduction, stores = stores::cached) {
-  constexpr int vector = 16 / sizeof(T);
+  constexpr int vector = 16 % sizeof(T) == 0 ? 16 / sizeof(T) : 1;
   uintptr_t misaligned = 0;
   for (int s = 0; s < with.n_sources; ++s)
     misaligned |= reinterpret_cast<uintptr_t>(with.sources[s]) % 16;
@@ -207,11 +207,12 @@ template <class T, class Op>
 template <class T>
 inline constexpr size_t streaming_block = 4 * cache_line / sizeof(T);
 
-/// Types that are combined as they are stored can be combined a line at a time, as one vector
+/// Numbers that are combined as they are stored can be combined a line at a time, as one vector
 /// value, which stays in registers from load to streaming store.
 template <class T, class Op>
 inline constexpr bool combines_lines =
-    bool{is_builtin_reduction<Op>} && std::is_same_v<typename accumulator<T>::type, T>;
+    bool{is_builtin_reduction<Op>} && bool{std::is_arithmetic_v<T>} &&
+    std::is_same_v<typename accumulator<T>::type, T>;
 
 /// A vector register that every x86-64 has; what is written over it compiles to wider ones where
 /// that pays.
@@ -341,7 +342,7 @@ template <class T, class Op>
 [[gnu::always_inline]] inline void reduce_tiles(const operands<T>& with, size_t begin, size_t end,
                                                 reduce_step<Op> reduction) {
   using acc = accumulator<T>;
-  constexpr size_t tile = 1024;
+  constexpr size_t tile = sizeof(T) <= 8 ? 1024 : 8192 / sizeof(T);
   typename acc::type sum[tile];
   T result[tile];
   for (size_t at = begin; at < end; at += tile) {
@@ -385,23 +386,25 @@ template <class T, class Op>
 [[gnu::always_inline]] inline void reduce_range(const operands<T>& with, size_t begin, size_t end,
                                                 reduce_step<Op> reduction, stores how) {
 #if defined(__x86_64__)
-  if (how == stores::streaming) {
-    const size_t lines = first_line(with, begin, end);
-    if (lines < end) {
-      const size_t lines_end = lines + (end - lines) / streaming_block<T> * streaming_block<T>;
-      reduce_cached<T, Op>(with, begin, lines, reduction);
-      if constexpr (combines_lines<T, Op>) {
-        if (with.n_sources == 2 && with.n_destinations == 2) {
-          reduce_lines<T, Op, 2, 2>(with, lines, lines_end, reduction);
-        } else if (with.n_sources == 2 && with.n_destinations == 1) {
-          reduce_lines<T, Op, 2, 1>(with, lines, lines_end, reduction);
+  if constexpr (fill_lines<T>) {
+    if (how == stores::streaming) {
+      const size_t lines = first_line(with, begin, end);
+      if (lines < end) {
+        const size_t lines_end = lines + (end - lines) / streaming_block<T> * streaming_block<T>;
+        reduce_cached<T, Op>(with, begin, lines, reduction);
+        if constexpr (combines_lines<T, Op>) {
+          if (with.n_sources == 2 && with.n_destinations == 2) {
+            reduce_lines<T, Op, 2, 2>(with, lines, lines_end, reduction);
+          } else if (with.n_sources == 2 && with.n_destinations == 1) {
+            reduce_lines<T, Op, 2, 1>(with, lines, lines_end, reduction);
+          } else {
+            reduce_lines<T, Op, 0, 0>(with, lines, lines_end, reduction);
+          }
         } else {
-          reduce_lines<T, Op, 0, 0>(with, lines, lines_end, reduction);
+          reduce_blocks<T, Op>(with, lines, lines_end, reduction);
         }
-      } else {
-        reduce_blocks<T, Op>(with, lines, lines_end, reduction);
+        begin = lines_end;
       }
-      begin = lines_end;
     }
   }
 #endif
@@ -437,7 +440,7 @@ inline const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
 template <class T, class Op, group G>
 void reduce_copy(G group, const operands<T>& with, size_t n, reduce_step<Op> reduction,
                  stores how = stores::cached) {
-  const auto mine = share::of(group, n, cache_line / sizeof(T));
+  const auto mine = share::of(group, n, per_line<T>);
   if (mine.begin == mine.end) return;
   if (with.n_sources == 1 && !reduction.template finishes<typename accumulator<T>::type>()) {
     for (int d = 0; d < with.n_destinations; ++d)

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+
+// Reductions of elements of the user's own, whatever their size, on the device that HEDDLE_DEVICE
+// chooses (see kernels_test.cpp).
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <heddle/device_array.hpp>
+#include <heddle/heddle.hpp>
+#include <heddle/reduce_by.hpp>
+#include <heddle/symmetric_array.hpp>
+#include <string>
+#include <vector>
+
+#include "kernels/on_device.hpp"
+
+using namespace heddle;
+using namespace heddle::testing;
+
+namespace {
+
+struct best {
+  double value;
+  std::int64_t index;
+
+  static best of(int pe, std::size_t i) {
+    return {static_cast<double>((pe * 5 + static_cast<int>(i % 1000)) % 7), pe};
+  }
+  bool operator==(const best&) const = default;
+};
+struct argmax {
+  template <class A>
+  HEDDLE_FN A combine(A a, A b) const {
+    const bool second = b.value > a.value || (!(a.value > b.value) && b.index < a.index);
+    return second ? b : a;
+  }
+};
+
+template <class Word, int N>
+struct row {
+  Word word[N];
+
+  static row of(int pe, std::size_t i) {
+    row made;
+    for (int k = 0; k < N; ++k)
+      made.word[k] = static_cast<Word>((pe + 1) * (k + static_cast<int>(i % 1000)));
+    return made;
+  }
+  bool operator==(const row&) const = default;
+};
+struct sum_of_rows {
+  template <class Word, int N>
+  HEDDLE_FN row<Word, N> combine(row<Word, N> a, const row<Word, N>& b) const {
+    for (int k = 0; k < N; ++k) a.word[k] = static_cast<Word>(a.word[k] + b.word[k]);
+    return a;
+  }
+};
+
+/// All that combine, of n elements.
+template <class T, class Op>
+void expect_reductions(runtime& self, T* in, T* out, std::size_t n) {
+  const auto world = self.world();
+  const auto queue = self.create_stream();
+  const int n_pes = self.n_pes();
+  std::vector<T> mine;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(n_pes) * n; ++i)
+    mine.push_back(T::of(self.my_pe(), i));
+  write(queue, in, mine);
+  const auto expect = [&](std::size_t first, const char* what) {
+    const auto got = read(queue, out, n);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      T all = T::of(0, first + i);
+      for (int pe = 1; pe < n_pes; ++pe) all = Op().combine(all, T::of(pe, first + i));
+      wrong += got[i] != all;
+    }
+    check(wrong == 0, std::string(what) + " of " + std::to_string(n) + " elements of " +
+                          std::to_string(sizeof(T)) + " bytes on " + std::to_string(n_pes) +
+                          " PEs: " + std::to_string(wrong) + " wrong");
+  };
+  all_reduce_by(world, in, out, n, Op(), queue);
+  expect(0, "all_reduce_by");
+  reduce_scatter_by(world, in, out, n, Op(), queue);
+  expect(static_cast<std::size_t>(self.my_pe()) * n, "reduce_scatter_by");
+  reduce_by(world, in, out, n, Op(), n_pes - 1, queue);
+  if (self.my_pe() == n_pes - 1) expect(0, "reduce_by");
+}
+
+/// Numbers that go in one hop, in two, and in several pieces, from memory of each kind.
+template <class T, class Op>
+void expect_reductions_of(runtime& self, std::size_t most_bytes) {
+  const auto pieces = static_cast<std::size_t>(self.n_pes()) + 1;
+  for (const std::size_t n : {std::size_t{1}, std::size_t{9}, 3'001 / sizeof(T) + 1,
+                              less_if_cut_short(most_bytes) / sizeof(T) + 1}) {
+    const device_array<T> own(self, pieces * n);
+    expect_reductions<T, Op>(self, own.data(), own.data() + (pieces - 1) * n, n);
+    const symmetric_array<T> symmetric(self, pieces * n);
+    expect_reductions<T, Op>(self, symmetric.data(), symmetric.data() + (pieces - 1) * n, n);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("elements of every size are combined") {
+  for (const int n_pes : fewer_if_cut_short({1, 2, 3}))
+    run_pes(n_pes, [](runtime& self) {
+      constexpr std::size_t most = 600'000;
+      expect_reductions_of<best, argmax>(self, most);
+      expect_reductions_of<row<std::uint8_t, 3>, sum_of_rows>(self, most);
+      expect_reductions_of<row<double, 3>, sum_of_rows>(self, most);
+      expect_reductions_of<row<std::uint32_t, 25>, sum_of_rows>(self, most);
+      expect_reductions_of<row<std::uint32_t, 256>, sum_of_rows>(self, most);
+    });
+}
+
+TEST_CASE("elements of every size are combined along the ring of a large team") {
+  if (on_gpu() || is_cut_short()) return;  // teams of fewer take no ring here
+  run_many_pes(66, [](runtime& self) {
+    expect_reductions_of<row<std::uint32_t, 25>, sum_of_rows>(self, 70'000);
+  });
+}
