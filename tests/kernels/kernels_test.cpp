@@ -74,7 +74,21 @@ struct pass_elements {
 struct count_all {
   template <block_group Block>
   HEDDLE_FN void operator()(Block, team_ref team, uint64_t* counter) const {
-    for (int pe = 0; pe < team.n_pes(); ++pe) team.atomic_add(counter, uint64_t{1}, pe);
+    for (int pe = 0; pe < team.n_pes(); ++pe) team.atomic_add(counter, 1, pe);
+  }
+};
+
+/// Values are converted to the type of what they are for.
+struct pass_literals {
+  template <block_group Block>
+  HEDDLE_FN void operator()(Block block, team_ref team, float* real, int64_t* word) const {
+    if (block.rank() == 0) {
+      const int right = (team.my_pe() + 1) % team.n_pes();
+      team.p(real, 1.5, right);
+      team.atomic_set(word, 1, right);
+    }
+    team.wait_until(block, word, cmp::ge, 1);
+    if (block.rank() == 0) team.atomic_compare_swap(word, 1, -2, team.my_pe());
   }
 };
 
@@ -112,7 +126,7 @@ struct skewed_puts {
 struct wait_for_nobody {
   template <block_group Block>
   HEDDLE_FN void operator()(Block block, team_ref team, heddle::signal* never) const {
-    (void)team.wait_until(block, never, cmp::ge, uint64_t{1});
+    (void)team.wait_until(block, never, cmp::ge, 1);
   }
 };
 
@@ -208,6 +222,20 @@ TEST_CASE("atomics of all threads of all PEs lose nothing") {
       world.barrier();
     });
   }
+}
+
+TEST_CASE("values are converted to the type of what they are for") {
+  run_pes(2, [](runtime& self) {
+    const auto world = self.world();
+    const auto queue = self.create_stream();
+    const symmetric_array<float> real(self, 1);
+    const symmetric_array<std::int64_t> word(self, 1);
+    launch(queue, 1, threads(), pass_literals{}, world.ref(), real.data(), word.data());
+    queue.synchronize();
+    world.barrier();
+    check(read(queue, real.data(), 1)[0] == 1.5f, "p of a double to a float");
+    check(read(queue, word.data(), 1)[0] == -2, "atomics of ints on an int64_t");
+  });
 }
 
 TEST_CASE("barriers are met again and again") {

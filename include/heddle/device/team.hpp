@@ -65,7 +65,7 @@ class team_ref {
   /// One element, by the calling thread. An element of 4 or 8 bytes is written as a whole, and a
   /// fence before it orders it after earlier puts: it may serve as a flag.
   template <class T>
-  HEDDLE_FN void p(T* dst, T value, int pe) const;
+  HEDDLE_FN void p(T* dst, standard::type_identity_t<T> value, int pe) const;
   template <class T>
   HEDDLE_FN T g(const T* src, int pe) const;
   /// As put and get for n elements that are `dst_stride` and `src_stride` (at least 1) elements
@@ -100,14 +100,16 @@ class team_ref {
   /// that passes the team's deadline records itself and aborts the team, on every PE; then, as in
   /// an aborted team, it returns at once with a status that is not ok, on all threads alike.
   template <group G, class T>
-  HEDDLE_FN wait_status wait_until(G group, const T* word, cmp how, T value) const;
+  HEDDLE_FN wait_status wait_until(G group, const T* word, cmp how,
+                                   standard::type_identity_t<T> value) const;
   /// As wait_until with a limit of its own: passing it is `timeout`, and the team goes on.
   template <group G, class T>
-  [[nodiscard]] HEDDLE_FN wait_status try_wait_until(G group, const T* word, cmp how, T value,
+  [[nodiscard]] HEDDLE_FN wait_status try_wait_until(G group, const T* word, cmp how,
+                                                     standard::type_identity_t<T> value,
                                                      uint64_t timeout_ns) const;
   /// One look (acquire), the same answer on all threads of the group.
   template <group G, class T>
-  HEDDLE_FN bool test(G group, const T* word, cmp how, T value) const;
+  HEDDLE_FN bool test(G group, const T* word, cmp how, standard::type_identity_t<T> value) const;
 
   // ---- atomics on `pe`'s copy of a word of 4 or 8 bytes, by the calling thread ----
 
@@ -117,32 +119,33 @@ class team_ref {
   template <class T>
   HEDDLE_FN T atomic_fetch(const T* word, int pe) const;
   template <class T>
-  HEDDLE_FN void atomic_set(T* word, T value, int pe) const;
+  HEDDLE_FN void atomic_set(T* word, standard::type_identity_t<T> value, int pe) const;
   template <class T>
-  HEDDLE_FN T atomic_swap(T* word, T value, int pe) const;
+  HEDDLE_FN T atomic_swap(T* word, standard::type_identity_t<T> value, int pe) const;
   /// Stores value if the word equals compare; returns what was there.
   template <class T>
-  HEDDLE_FN T atomic_compare_swap(T* word, T compare, T value, int pe) const;
+  HEDDLE_FN T atomic_compare_swap(T* word, standard::type_identity_t<T> compare,
+                                  standard::type_identity_t<T> value, int pe) const;
   template <class T>
-  HEDDLE_FN T atomic_fetch_add(T* word, T value, int pe) const;
+  HEDDLE_FN T atomic_fetch_add(T* word, standard::type_identity_t<T> value, int pe) const;
   template <class T>
-  HEDDLE_FN void atomic_add(T* word, T value, int pe) const;
+  HEDDLE_FN void atomic_add(T* word, standard::type_identity_t<T> value, int pe) const;
   template <class T>
   HEDDLE_FN T atomic_fetch_inc(T* word, int pe) const;
   template <class T>
   HEDDLE_FN void atomic_inc(T* word, int pe) const;
   template <class T>
-  HEDDLE_FN T atomic_fetch_and(T* word, T value, int pe) const;
+  HEDDLE_FN T atomic_fetch_and(T* word, standard::type_identity_t<T> value, int pe) const;
   template <class T>
-  HEDDLE_FN void atomic_and(T* word, T value, int pe) const;
+  HEDDLE_FN void atomic_and(T* word, standard::type_identity_t<T> value, int pe) const;
   template <class T>
-  HEDDLE_FN T atomic_fetch_or(T* word, T value, int pe) const;
+  HEDDLE_FN T atomic_fetch_or(T* word, standard::type_identity_t<T> value, int pe) const;
   template <class T>
-  HEDDLE_FN void atomic_or(T* word, T value, int pe) const;
+  HEDDLE_FN void atomic_or(T* word, standard::type_identity_t<T> value, int pe) const;
   template <class T>
-  HEDDLE_FN T atomic_fetch_xor(T* word, T value, int pe) const;
+  HEDDLE_FN T atomic_fetch_xor(T* word, standard::type_identity_t<T> value, int pe) const;
   template <class T>
-  HEDDLE_FN void atomic_xor(T* word, T value, int pe) const;
+  HEDDLE_FN void atomic_xor(T* word, standard::type_identity_t<T> value, int pe) const;
 
   // ---- ordering ----
 

@@ -93,7 +93,7 @@ HEDDLE_FN void team_ref::iget(G group, T* dst, const T* src, size_t dst_stride, 
 }
 
 template <class T>
-HEDDLE_FN void team_ref::p(T* dst, T value, int pe) const {
+HEDDLE_FN void team_ref::p(T* dst, standard::type_identity_t<T> value, int pe) const {
   static_assert(standard::is_trivially_copyable_v<T>);
   if (is_remote(pe)) return remote_p(dst, &value, sizeof(T), pe);
   T* target = ptr(dst, pe);

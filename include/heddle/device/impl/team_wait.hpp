@@ -206,7 +206,8 @@ HEDDLE_HOT HEDDLE_FN inline wait_status team_ref::wait_by_thread(const T* word, 
 }
 
 template <group G, class T>
-HEDDLE_FN wait_status team_ref::wait_until(G group, const T* word, cmp how, T value) const {
+HEDDLE_FN wait_status team_ref::wait_until(G group, const T* word, cmp how,
+                                           standard::type_identity_t<T> value) const {
   static_assert(standard::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
   wait_status status = wait_status::ok;
   if (group.rank() == 0) status = wait_by_thread(word, how, value, operation::wait_until, -1);
@@ -214,7 +215,8 @@ HEDDLE_FN wait_status team_ref::wait_until(G group, const T* word, cmp how, T va
 }
 
 template <group G, class T>
-HEDDLE_FN wait_status team_ref::try_wait_until(G group, const T* word, cmp how, T value,
+HEDDLE_FN wait_status team_ref::try_wait_until(G group, const T* word, cmp how,
+                                               standard::type_identity_t<T> value,
                                                uint64_t timeout_ns) const {
   static_assert(standard::is_integral_v<T> && (sizeof(T) == 4 || sizeof(T) == 8));
   wait_status status = wait_status::ok;
@@ -234,7 +236,8 @@ HEDDLE_FN wait_status team_ref::try_wait_until(G group, const T* word, cmp how, 
 }
 
 template <group G, class T>
-HEDDLE_FN bool team_ref::test(G group, const T* word, cmp how, T value) const {
+HEDDLE_FN bool team_ref::test(G group, const T* word, cmp how,
+                              standard::type_identity_t<T> value) const {
   bool result = false;
   if (group.rank() == 0) {
     help();
