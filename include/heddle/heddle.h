@@ -9,6 +9,10 @@
 /// Every function returns a status; on failure `heddle_last_error()` tells what was asked, what was
 /// found and what to do. Output parameters are written only on success. Functions are thread-safe
 /// across runtimes; calls on one come from one thread at a time (heddle_team_abort: from any).
+///
+/// No handle is used after what it names was destroyed. Most calls find that out and return
+/// HEDDLE_ERROR_INVALID_USAGE; one-sided operations, barriers and heddle_all_reduce, where the look
+/// would cost more than the rest, do not: there it is undefined.
 #ifndef HEDDLE_HEDDLE_H
 #define HEDDLE_HEDDLE_H
 
@@ -158,7 +162,8 @@ HEDDLE_API heddle_status_t heddle_thread_job_destroy(heddle_thread_job_t job);
 
 /// Leaves the job: a barrier when all PEs are alive, then every resource is released, teams and
 /// symmetric memory included. After a failure it still releases everything and returns success.
-/// HEDDLE_ERROR_INVALID_USAGE, and nothing happens, in an open group or by work on its streams.
+/// HEDDLE_ERROR_INVALID_USAGE, and nothing happens, while a group has sends or receives of it, or
+/// by work on its streams.
 HEDDLE_API heddle_status_t heddle_finalize(heddle_runtime_t runtime);
 
 /// Leaves the job at once, waits for nothing, releases everything; on the other PEs all pending and
@@ -227,8 +232,8 @@ HEDDLE_API heddle_status_t heddle_unregister(heddle_runtime_t runtime, void* buf
 HEDDLE_API heddle_status_t heddle_team_world(heddle_runtime_t runtime, heddle_team_t* team);
 /// The PEs of this machine (same boot and namespaces), in world order. Owned by the runtime.
 HEDDLE_API heddle_status_t heddle_team_node(heddle_runtime_t runtime, heddle_team_t* team);
-/// The PEs start, start + stride, ... (size of them) of `parent`; stride may be negative, not 0.
-/// Collective over `parent`; PEs outside get NULL.
+/// The PEs start, start + stride, ... (size of them) of `parent`; stride may be negative, and 0 for
+/// one PE alone. Collective over `parent`; PEs outside get NULL.
 HEDDLE_API heddle_status_t heddle_team_split_strided(heddle_team_t parent, int start, int stride,
                                                      int size, heddle_team_t* team);
 /// One team per colour, ordered by (key, parent's PE). Collective over `parent`; colour -1: no
@@ -250,7 +255,8 @@ HEDDLE_API heddle_status_t heddle_team_get_ref(heddle_team_t team, void* ref, si
 /// Success, or the error that aborted the team (a lost PE, a wait past its deadline), with its
 /// text.
 HEDDLE_API heddle_status_t heddle_team_status(heddle_team_t team);
-/// Ends every pending and later wait of the team on every PE with HEDDLE_ERROR_ABORTED.
+/// Ends every pending and later wait of the team on every PE with HEDDLE_ERROR_ABORTED; of kernels'
+/// waits those that would go on.
 HEDDLE_API heddle_status_t heddle_team_abort(heddle_team_t team, const char* reason);
 
 /* ---- one-sided operations from the host: `symmetric` objects, `pe` of the team -------------- */
@@ -279,11 +285,12 @@ HEDDLE_API heddle_status_t heddle_signal(heddle_team_t team, uint64_t* signal, u
 /// HEDDLE_TIMEOUT; passing it aborts the team.
 HEDDLE_API heddle_status_t heddle_signal_wait(heddle_team_t team, const uint64_t* signal,
                                               heddle_cmp_t cmp, uint64_t value);
-/// One look: *satisfied is 1 or 0.
+/// One look (acquire): *satisfied is 1 or 0.
 HEDDLE_API heddle_status_t heddle_signal_test(heddle_team_t team, const uint64_t* signal,
                                               heddle_cmp_t cmp, uint64_t value, int* satisfied);
 /// An atomic operation on `pe`'s copy of the naturally aligned symmetric word of `bytes` 4 or 8.
-/// `fetched` (may be NULL) gets the old value; `compare` is used by COMPARE_SWAP alone.
+/// `fetched` (may be NULL) gets the old value; `compare` is used by COMPARE_SWAP alone. It orders
+/// nothing: a fence before it puts it after earlier puts to that PE.
 HEDDLE_API heddle_status_t heddle_atomic(heddle_team_t team, void* word, size_t bytes,
                                          heddle_atomic_op_t op, uint64_t value, uint64_t compare,
                                          uint64_t* fetched, int pe);
@@ -366,7 +373,9 @@ HEDDLE_API heddle_status_t heddle_launch_shape(heddle_team_t team, size_t bytes,
 
 /* ---- operations on a stream: enqueued, complete when the stream has run them ----------------
    Barriers and collectives of one team run in the order of their calls, whatever the streams; calls
-   without a stream (heddle_barrier) are not in that order. */
+   without a stream (heddle_barrier) are not in that order. When the stream has run a put or a get,
+   its src may be reused, and its dst read. What was put is visible at the target after a later
+   signal to that PE, or barrier, on the same stream. */
 
 HEDDLE_API heddle_status_t heddle_put_on_stream(heddle_team_t team, void* dst, const void* src,
                                                 size_t bytes, int pe, heddle_stream_t stream);

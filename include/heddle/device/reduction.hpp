@@ -11,8 +11,8 @@
 ///       HEDDLE_FN A combine(A a, A b) const { return b * b > a * a ? b : a; }
 ///     };
 ///
-/// `combine` is associative but for rounding; nothing else is assumed of it, since elements are
-/// combined in an order that depends on the plan alone. A is `accumulator<T>::type`. What a
+/// `combine` is associative and commutative, but for rounding: elements are combined in an order
+/// that the plan gives, hence the number of PEs and of bytes. A is `accumulator<T>::type`. What a
 /// reduction has to do once, to what all PEs' elements have become, is `finish(a)`, if it has it;
 /// with `finishes()` it may say that it has nothing to do.
 namespace heddle {

@@ -68,8 +68,8 @@ class team_ref {
   HEDDLE_FN void p(T* dst, standard::type_identity_t<T> value, int pe) const;
   template <class T>
   HEDDLE_FN T g(const T* src, int pe) const;
-  /// As put and get for n elements that are `dst_stride` and `src_stride` (at least 1) elements
-  /// apart.
+  /// As put and get for n elements, of at most 128 bytes each, that are `dst_stride` and
+  /// `src_stride` (at least 1) elements apart.
   template <group G, class T>
   HEDDLE_FN void iput(G group, T* dst, const T* src, size_t dst_stride, size_t src_stride, size_t n,
                       int pe) const;
@@ -97,8 +97,9 @@ class team_ref {
   // ---- waiting for a word of this PE: uint32_t, uint64_t, int32_t or int64_t ----
 
   /// Waits until *word compares true with value (acquire, for all threads of the group). A wait
-  /// that passes the team's deadline records itself and aborts the team, on every PE; then, as in
-  /// an aborted team, it returns at once with a status that is not ok, on all threads alike.
+  /// that passes the team's deadline records itself and aborts the team, on every PE. Where a wait
+  /// would go on in an aborted team it returns with a status that is not ok, on all threads alike;
+  /// one whose condition holds may still be ok.
   template <group G, class T>
   HEDDLE_FN wait_status wait_until(G group, const T* word, cmp how,
                                    standard::type_identity_t<T> value) const;
@@ -157,7 +158,7 @@ class team_ref {
 
   /// quiet for the group's threads, then every PE's group has arrived. `index` (0 to 28) names one
   /// of the team's barriers: groups that run at the same time on a PE use different ones. The
-  /// status is not ok when the team was aborted, on all threads alike.
+  /// status is as wait_until's.
   template <group G>
   HEDDLE_FN wait_status barrier(G group, int index = 0) const;
   /// Every PE's group has arrived. Over mapped memory the same as barrier.
