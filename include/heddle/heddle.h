@@ -317,7 +317,10 @@ HEDDLE_API heddle_status_t heddle_stream_from_cuda(heddle_runtime_t runtime, voi
                                                    heddle_stream_t* stream);
 /// Waits for the work that is queued, if it is not captured, then destroys.
 HEDDLE_API heddle_status_t heddle_stream_destroy(heddle_stream_t stream);
-/// Waits for the work queued so far and returns its first error.
+/// Waits for the work queued so far and returns its first error: the work's own, or that of an
+/// aborted team which has had work on this stream. Kernels of heddle_launch may use any team: a
+/// stream that has had one returns the errors of all teams of the runtime. Each stream returns the
+/// error of each team once; heddle_team_status does again.
 HEDDLE_API heddle_status_t heddle_stream_synchronize(heddle_runtime_t runtime,
                                                      heddle_stream_t stream);
 HEDDLE_API heddle_status_t heddle_event_create(heddle_runtime_t runtime, heddle_event_t* event);
@@ -327,6 +330,7 @@ HEDDLE_API heddle_status_t heddle_event_record(heddle_event_t event, heddle_stre
 /// Work queued on `stream` after this waits for the event's last record. An event that was never
 /// recorded is complete.
 HEDDLE_API heddle_status_t heddle_stream_wait_event(heddle_stream_t stream, heddle_event_t event);
+/// Waits for the last record. The errors of the work before it are those of its stream.
 HEDDLE_API heddle_status_t heddle_event_synchronize(heddle_event_t event);
 /// Milliseconds between two completed events.
 HEDDLE_API heddle_status_t heddle_event_elapsed(heddle_event_t start, heddle_event_t stop,

@@ -12,7 +12,7 @@ class runtime;
 /// owned.
 class stream {
  public:
-  /// Waits for the work queued so far and throws its first error.
+  /// Waits for the work queued so far and throws its first error: see heddle_stream_synchronize.
   void synchronize() const { detail::check(heddle_stream_synchronize(runtime_, owned_.get())); }
 
   /// Copies n elements between host, device and symmetric memory of this PE, in stream order.

@@ -59,6 +59,9 @@ class stream {
   [[nodiscard]] virtual bool is_immediate() const = 0;
   /// True if the caller is work of this stream, on the stream's own thread: it cannot wait for it.
   [[nodiscard]] virtual bool runs_caller() const = 0;
+  /// Whether the program has launched kernels of its own here, which may use any team.
+  [[nodiscard]] bool has_own_kernels() const { return has_own_kernels_; }
+  void set_has_own_kernels() { has_own_kernels_ = true; }
 
  private:
   static std::uint64_t next_serial() {
@@ -66,6 +69,7 @@ class stream {
     return ++last;
   }
   const std::uint64_t serial_ = next_serial();
+  bool has_own_kernels_ = false;
 };
 
 /// What has memory and runs kernels: `host` here, `cuda:N` beside it.

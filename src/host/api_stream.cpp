@@ -42,8 +42,7 @@ heddle_status_t heddle_stream_synchronize(heddle_runtime_t runtime, heddle_strea
           HEDDLE_ERROR_INVALID_USAGE,
           "heddle_stream_synchronize: called by work on this stream, which it would wait for");
     heddle::call_group::of_this_thread().require_nothing_of(checked, "heddle_stream_synchronize");
-    queue.synchronize();
-    checked.check_teams();
+    checked.synchronize(queue);
   });
 }
 
@@ -146,7 +145,9 @@ heddle_status_t heddle_launch(heddle_runtime_t runtime, heddle_stream_t stream, 
   return guarded([&] {
     auto& checked = required(runtime, "heddle_launch", "runtime");
     require_kernel("heddle_launch", kernel, arguments, bytes);
-    checked.queue(stream).launch({grid, block}, *kernel, arguments, bytes);
+    auto& queue = checked.queue(stream);
+    queue.launch({grid, block}, *kernel, arguments, bytes);
+    queue.set_has_own_kernels();
   });
 }
 

@@ -239,6 +239,7 @@ void heddle_runtime::destroy_stream(heddle_stream* stream) {
                 "heddle_stream_destroy: called by work on this stream, which it would wait for");
   gone = std::move(*found);
   streams_.erase(found);
+  for (const auto& team : teams_) team->forget(*gone->queue);
 }
 
 void heddle_runtime::require_no_work_of_streams(const char* function) const {
@@ -251,7 +252,7 @@ void heddle_runtime::require_no_work_of_streams(const char* function) const {
                 function);
 }
 
-void heddle_runtime::drain(const std::vector<heddle::exec::stream*>& queues) {
+void heddle_runtime::drain(const std::vector<const heddle::exec::stream*>& queues) {
   std::vector<std::shared_ptr<heddle::exec::event>> ends;
   const auto wait_for = [&](heddle::exec::stream& queue) {
     if (std::find(queues.begin(), queues.end(), &queue) == queues.end()) return;
@@ -271,17 +272,20 @@ void heddle_runtime::drain(const std::vector<heddle::exec::stream*>& queues) {
   for (const auto& end : ends) end->synchronize();
 }
 
-void heddle_runtime::check_teams() {
-  std::vector<heddle_team*> failed;
-  {
-    std::lock_guard lock(mutex_);
+void heddle_runtime::synchronize(heddle::exec::stream& queue) {
+  try {
+    queue.synchronize();
+  } catch (...) {
+    // Work on the host device has told of the team that it used.
     for (const auto& team : teams_)
-      if (team->ref().aborted() && !team->told()) failed.push_back(team.get());
+      if (team->is_used_on(queue) && team->has_news_for(queue)) team->set_told_on(queue);
+    throw;
   }
-  for (heddle_team* team : failed) {
-    team->set_told();
-    team->check();
-  }
+  const auto failed = std::find_if(teams_.begin(), teams_.end(),
+                                   [&](const auto& team) { return team->has_news_for(queue); });
+  if (failed == teams_.end()) return;
+  (*failed)->set_told_on(queue);
+  (*failed)->check();
 }
 
 bool heddle_runtime::is_lost(int pe) const {

@@ -134,9 +134,9 @@ struct heddle_runtime : heddle::live_handle {
   /// Throws if work on a stream of this runtime calls, which `function` would wait for.
   void require_no_work_of_streams(const char* function) const;
   /// Waits for the work that is now on those of `queues` that are still there.
-  void drain(const std::vector<heddle::exec::stream*>& queues);
-  /// Throws the error of an aborted team that no synchronize has told yet.
-  void check_teams();
+  void drain(const std::vector<const heddle::exec::stream*>& queues);
+  /// Waits for a stream's work. Throws its first error: see heddle_stream_synchronize.
+  void synchronize(heddle::exec::stream& queue);
 
   [[nodiscard]] bool is_lost(int pe) const;
   /// How and why a PE of the world was lost; "" if it was not.

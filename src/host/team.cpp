@@ -149,9 +149,22 @@ void heddle_team::member_lost(int world_pe) {
                                heddle::release, heddle::relaxed);
 }
 
-void heddle_team::used_on(heddle::exec::stream& queue) {
-  if (!queue.is_immediate() && std::find(queues_.begin(), queues_.end(), &queue) == queues_.end())
-    queues_.push_back(&queue);
+bool heddle_team::has_news_for(const heddle::exec::stream& queue) const {
+  return ref().aborted() && (queue.has_own_kernels() || is_used_on(queue)) &&
+         std::find(told_on_.begin(), told_on_.end(), &queue) == told_on_.end();
+}
+
+void heddle_team::used_on(const heddle::exec::stream& queue) {
+  if (!queue.is_immediate() && !is_used_on(queue)) queues_.push_back(&queue);
+}
+
+bool heddle_team::is_used_on(const heddle::exec::stream& queue) const {
+  return std::find(queues_.begin(), queues_.end(), &queue) != queues_.end();
+}
+
+void heddle_team::forget(const heddle::exec::stream& gone) {
+  std::erase(queues_, &gone);
+  std::erase(told_on_, &gone);
 }
 
 void heddle_team::start_collective(heddle::exec::launch_shape shape,

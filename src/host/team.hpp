@@ -60,9 +60,10 @@ struct heddle_team : heddle::live_handle {
     if (ref().aborted()) [[unlikely]]
       throw_failure();
   }
-  /// Whether a synchronize has told of the abort, so that it is told once.
-  [[nodiscard]] bool told() const { return told_.load(std::memory_order_relaxed); }
-  void set_told() { told_.store(true, std::memory_order_relaxed); }
+  /// Whether synchronize is to tell of the abort on a stream: once, where the team is or may be
+  /// used.
+  [[nodiscard]] bool has_news_for(const heddle::exec::stream& queue) const;
+  void set_told_on(const heddle::exec::stream& queue) { told_on_.push_back(&queue); }
   /// Ends all waits of the team on all PEs, and waits for nothing itself. The first reason of a PE
   /// stays: what follows from it may come before another has read it. Who waits here is told last,
   /// and may end the team then.
@@ -92,7 +93,9 @@ struct heddle_team : heddle::live_handle {
   /// Waits for a GPU's default stream, whose work the host's has done already; for no other.
   void complete(heddle_stream_t stream);
   /// Work that uses the team is put on `queue`: retire() waits for it.
-  void used_on(heddle::exec::stream& queue);
+  void used_on(const heddle::exec::stream& queue);
+  [[nodiscard]] bool is_used_on(const heddle::exec::stream& queue) const;
+  void forget(const heddle::exec::stream& gone);
 
   /// Every member's words, by a host call that all make. Collective.
   using words = std::array<std::uint64_t, 8>;
@@ -145,12 +148,13 @@ struct heddle_team : heddle::live_handle {
   const heddle::team_members members_;
   const int place_;
   const std::uint64_t id_;
-  std::atomic<bool> told_{false};
   std::atomic<bool> abort_begun_{false};      ///< by this PE
   std::atomic<std::uint64_t> abort_told_{0};  ///< what others were told, once all were
   bool met_at_the_end_ = false;
   heddle::collective_order order_;
-  std::vector<heddle::exec::stream*> queues_;  ///< on which it was used; some may be gone
+  std::vector<const heddle::exec::stream*> queues_;  ///< on which it was used
+  std::vector<const heddle::exec::stream*>
+      told_on_;  ///< on which synchronize has told of the abort
   const heddle::team_ref host_ref_;
   heddle::team_ref ref_;
   heddle_chooser_t chooser_ = nullptr;

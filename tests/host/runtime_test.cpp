@@ -88,6 +88,55 @@ TEST_CASE("work on streams is ordered, and events order streams") {
   });
 }
 
+TEST_CASE("a stream tells the error of each team that it has had work of, once") {
+  run_pes(2, [](runtime& self) {
+    const auto world = self.world();
+    const auto healthy = world.split_color(0, 0);
+    const auto aborted = world.split_color(0, 0);
+    const auto without_work = self.create_stream();
+    const auto of_healthy = self.create_stream();
+    const auto of_aborted = self.create_stream();
+    const auto with_kernel = self.create_stream();
+    std::vector<int> value{1};
+    symmetric_array<int> row(self, 2);
+    symmetric_array<heddle::signal> ready(self, 1);
+    healthy.all_reduce(value.data(), value.data(), 1, op::sum, of_healthy);
+    of_healthy.synchronize();
+    aborted.all_reduce(value.data(), value.data(), 1, op::sum, of_aborted);
+    of_aborted.synchronize();
+    launch(with_kernel, 1, 1, ring_shift{}, healthy.ref(), row.data(), 1, ready.data());
+    with_kernel.synchronize();
+    world.barrier();
+    if (self.my_pe() == 0) aborted.abort("by the user");
+    world.barrier();
+
+    CHECK_NOTHROW(without_work.synchronize());
+    CHECK_NOTHROW(of_healthy.synchronize());
+    CHECK_NOTHROW(self.default_stream().synchronize());
+    CHECK_THROWS_WITH(of_aborted.synchronize(), doctest::Contains("by the user"));
+    CHECK_NOTHROW(of_aborted.synchronize());
+    // It might have used the team.
+    CHECK_THROWS_WITH(with_kernel.synchronize(), doctest::Contains("by the user"));
+    CHECK_NOTHROW(with_kernel.synchronize());
+  });
+}
+
+TEST_CASE("a stream whose work has failed tells it once") {
+  run_pes(2, [](runtime& self) {
+    const auto world = self.world();
+    const auto team = world.split_color(0, 0);
+    const auto stream = self.create_stream();
+    symmetric_array<heddle::signal> never(self, 1);
+    if (self.my_pe() == 0) team.wait_until(never.data(), cmp::ge, 1, stream);
+    world.barrier();
+    if (self.my_pe() == 1) team.abort("by the user");
+    if (self.my_pe() == 0) {
+      CHECK_THROWS_WITH(stream.synchronize(), doctest::Contains("by the user"));
+      CHECK_NOTHROW(stream.synchronize());
+    }
+  });
+}
+
 TEST_CASE("what kernels are given is as aligned on a stream as where it came from") {
   struct alignas(128) line {
     int words[32];
