@@ -10,7 +10,7 @@ namespace heddle {
 
 /// n elements of device memory of this PE, content unspecified. Work that uses them ends before
 /// they do.
-template <class T>
+template <detail::storable T>
 class device_array {
  public:
   device_array(const runtime& runtime, std::size_t n) : size_(n) {

@@ -45,9 +45,18 @@ inline void abort_by_exception(heddle_runtime_t runtime) noexcept {
   if (heddle_team_world(runtime, &world) == HEDDLE_SUCCESS) abort_by_exception(world);
 }
 
+/// The alignment of memory for which none was given.
+inline constexpr std::size_t usual_alignment = 64;
+
+/// What memory of that alignment has elements of: they go from PE to PE as bytes. (More strictly
+/// aligned ones are for runtime::malloc.)
+template <class T>
+concept storable = std::is_trivially_copyable_v<T> && alignof(T) <= usual_alignment;
+
 /// The bytes of n elements; what no size_t holds becomes one that no heap has room for.
 template <class T>
 constexpr std::size_t bytes_of(std::size_t n) {
+  static_assert(std::is_trivially_copyable_v<T>, "elements go from PE to PE as bytes");
   constexpr auto most = static_cast<std::size_t>(-1);
   return n > most / sizeof(T) ? most : n * sizeof(T);
 }

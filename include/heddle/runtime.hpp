@@ -4,6 +4,7 @@
 
 #include <heddle/team.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -57,25 +58,25 @@ class runtime {
   template <class T>
   [[nodiscard]] T* malloc(std::size_t n) const {
     void* pointer;
-    detail::check(heddle_align(handle(), alignof(T) > 64 ? alignof(T) : 64, detail::bytes_of<T>(n),
-                               &pointer));
+    constexpr std::size_t alignment = std::max(alignof(T), detail::usual_alignment);
+    detail::check(heddle_align(handle(), alignment, detail::bytes_of<T>(n), &pointer));
     return static_cast<T*>(pointer);
   }
   /// In host memory whatever the device; see heddle_malloc_host. Collective.
-  template <class T>
+  template <detail::storable T>
   [[nodiscard]] T* malloc_host(std::size_t n) const {
     void* pointer;
     detail::check(heddle_malloc_host(handle(), detail::bytes_of<T>(n), &pointer));
     return static_cast<T*>(pointer);
   }
-  template <class T>
+  template <detail::storable T>
   [[nodiscard]] T* calloc(std::size_t n) const {
     void* pointer;
     detail::check(heddle_calloc(handle(), n, sizeof(T), &pointer));
     return static_cast<T*>(pointer);
   }
   /// Resizes to n elements, keeping the first; the old pointer is gone. Collective.
-  template <class T>
+  template <detail::storable T>
   [[nodiscard]] T* realloc(T* symmetric, std::size_t n) const {
     void* pointer;
     detail::check(heddle_realloc(handle(), symmetric, detail::bytes_of<T>(n), &pointer));

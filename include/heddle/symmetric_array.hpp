@@ -14,7 +14,7 @@ namespace heddle {
 /// Kernels use data() on every device. Element access and iteration are the host's own loads and
 /// stores, which memory of a GPU does not take (heddle_device_name): code for every device copies
 /// there and back by stream::copy, or by put and get.
-template <class T>
+template <detail::storable T>
 class symmetric_array {
  public:
   symmetric_array(const runtime& runtime, std::size_t n)

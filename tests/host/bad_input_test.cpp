@@ -28,6 +28,19 @@ using heddle::testing::run_pes;
 
 constexpr auto invalid = HEDDLE_ERROR_INVALID_ARGUMENT;
 
+// Elements that cannot go from PE to PE as bytes, or need more alignment than memory has.
+struct alignas(256) far_apart {
+  char byte;
+};
+template <class T>
+concept is_stored = requires(const runtime& self) {
+  typename heddle::symmetric_array<T>;
+  typename heddle::device_array<T>;
+  self.template malloc_host<T>(1);
+  self.template calloc<T>(1);
+};
+static_assert(is_stored<double> && !is_stored<std::string> && !is_stored<far_apart>);
+
 }  // namespace
 
 TEST_CASE("one PE alone, without a launcher, is a job of one" * doctest::test_suite("threads")) {
