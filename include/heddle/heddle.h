@@ -233,11 +233,13 @@ HEDDLE_API heddle_status_t heddle_team_world(heddle_runtime_t runtime, heddle_te
 /// The PEs of this machine (same boot and namespaces), in world order. Owned by the runtime.
 HEDDLE_API heddle_status_t heddle_team_node(heddle_runtime_t runtime, heddle_team_t* team);
 /// The PEs start, start + stride, ... (size of them) of `parent`; stride may be negative, and 0 for
-/// one PE alone. Collective over `parent`; PEs outside get NULL.
+/// one PE alone. Collective over `parent`; PEs outside get NULL. Of an aborted parent it is that
+/// error on all; where the abort comes during the call, a PE may have a team that ends with an
+/// error when it is used, since others do not have it.
 HEDDLE_API heddle_status_t heddle_team_split_strided(heddle_team_t parent, int start, int stride,
                                                      int size, heddle_team_t* team);
-/// One team per colour, ordered by (key, parent's PE). Collective over `parent`; colour -1: no
-/// team.
+/// One team per colour, ordered by (key, parent's PE). Colour -1: no team. As
+/// heddle_team_split_strided.
 HEDDLE_API heddle_status_t heddle_team_split_color(heddle_team_t parent, int color, int key,
                                                    heddle_team_t* team);
 HEDDLE_API heddle_status_t heddle_team_my_pe(heddle_team_t team, int* pe);

@@ -275,6 +275,7 @@ void heddle_team::require_same_call(const char* function, const words& mine,
 
 std::vector<heddle_team::words> heddle_team::exchange(const words& mine) const {
   require_reachable("a host exchange");
+  check();
   auto* slots = runtime_.team_places().mail_slots(place_);
   const heddle::thread_group thread;
   for (int pe = 0; pe < n_pes(); ++pe)

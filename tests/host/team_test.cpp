@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <heddle/heddle.hpp>
+#include <string>
 #include <vector>
 
 #include "doctest/run_pes.hpp"
@@ -66,6 +67,28 @@ TEST_CASE("teams split by stride and by colour, translate, and are used at the s
       if (pair) CHECK(sum_over(pair) == 0b101000);
     }
     world.barrier();
+  });
+}
+
+TEST_CASE("the split of an aborted team is its error on every PE") {
+  run_pes(4, [](runtime& self) {
+    const auto world = self.world();
+    for (int round = 0; round < 50; ++round) {
+      const auto parent = world.split_color(0, 0);
+      if (self.my_pe() == 0) parent.abort("by the user");
+      world.barrier();
+      const auto has_child = [&](bool by_color) {
+        try {
+          return bool{by_color ? parent.split_color(0, 0) : parent.split_strided(0, 1, 4)};
+        } catch (const heddle::error& failure) {
+          CHECK(failure.status() == HEDDLE_ERROR_ABORTED);
+          CHECK(std::string(failure.what()).find("by the user") != std::string::npos);
+          return false;
+        }
+      };
+      CHECK_FALSE(has_child(false));
+      CHECK_FALSE(has_child(true));
+    }
   });
 }
 
