@@ -106,11 +106,20 @@ void heddle_team::require_reachable(const char* function) const {
   while (members_.is_mapped(remote)) ++remote;
   const auto& bootstrap = runtime_.bootstrap();
   const int world_pe = members_.world_pe(remote);
-  if (bootstrap.host_of(world_pe) == bootstrap.host_of(bootstrap.rank()))
-    throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
-                "{}: the GPU of PE {} of team {} cannot be reached from this PE's (no peer access "
-                "between them); use devices that can, or a team without it",
-                function, remote, name_);
+  if (bootstrap.host_of(world_pe) == bootstrap.host_of(bootstrap.rank())) {
+    if (!runtime_.place().is_host())
+      throw_error(
+          HEDDLE_ERROR_NOT_SUPPORTED,
+          "{}: the GPU of PE {} of team {} cannot be reached from this PE's (no peer access "
+          "between them); use devices that can, or a team without it",
+          function, remote, name_);
+    throw_error(
+        HEDDLE_ERROR_NOT_SUPPORTED,
+        "{}: the memory of PE {} of team {}, on this host, is not mapped here, and there is "
+        "no network: {}; let them share memory (HEDDLE_P2P_DISABLE=0, one network and pid "
+        "namespace), or use a team without it",
+        function, remote, name_, runtime_.why_no_network());
+  }
   throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
               "{}: PE {} of team {} is on another host ({}), and there is no network: {}; use the "
               "node team",
