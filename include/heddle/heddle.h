@@ -210,8 +210,9 @@ HEDDLE_API heddle_status_t heddle_ptr(heddle_runtime_t runtime, const void* symm
 /// address in the heap, for use in kernels. Host calls take either address. Collective; every PE
 /// gives the same size. A buffer that cannot be taken is an error on all PEs, which names the PE.
 ///
-/// With HEDDLE_DEVICE=host: host memory, whose pages become the heap's. buffer and bytes are
-/// multiples of the page size, and no thread may touch the pages during the call.
+/// With HEDDLE_DEVICE=host: host memory, whose pages become the heap's; none of a MAP_SHARED
+/// mapping, which others would not see any more. buffer and bytes are multiples of the page size,
+/// and no thread may touch the pages during the call.
 ///
 /// With a CUDA device: memory of that device made by cuMemCreate, of one allocation or several
 /// mapped one behind the other (ncclMemAlloc, PyTorch's expandable segments and symmetric memory).

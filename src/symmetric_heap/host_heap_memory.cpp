@@ -26,8 +26,9 @@ std::size_t page_bytes() {
   return bytes;
 }
 
-/// Whether the whole range is mapped for reading and writing, as the system tells.
-bool is_writable(std::uintptr_t begin, std::uintptr_t end) {
+/// Why the heap's pages cannot take the place of the range's, as the system tells; "" if they can.
+std::string why_not_adoptable(std::uintptr_t begin, std::uintptr_t end) {
+  const std::string unusable = "is not all readable and writable memory";
   std::ifstream maps("/proc/self/maps");
   std::string line;
   while (begin < end && std::getline(maps, line)) {
@@ -38,10 +39,13 @@ bool is_writable(std::uintptr_t begin, std::uintptr_t end) {
     std::string rights;
     fields >> std::hex >> from >> dash >> to >> rights;
     if (to <= begin) continue;
-    if (from > begin || rights.size() < 2 || rights[0] != 'r' || rights[1] != 'w') return false;
+    if (from > begin || rights.size() < 4 || rights[0] != 'r' || rights[1] != 'w') return unusable;
+    if (rights[3] == 's')
+      return "is a shared mapping (MAP_SHARED), whose file or other processes would no longer see "
+             "what is written; register private memory and copy";
     begin = to;
   }
-  return begin >= end;
+  return begin >= end ? "" : unusable;
 }
 
 }  // namespace
@@ -103,10 +107,9 @@ void host_heap_memory::require_adoptable(const void* buffer, std::size_t bytes) 
                 "{} and not 0 "
                 "(aligned_alloc({}, ...) gives such memory)",
                 buffer, bytes, page, page);
-  if (!is_writable(start, start + bytes))
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "heddle_register: buffer {} of {} bytes is not all readable and writable memory",
-                buffer, bytes);
+  if (const auto why = why_not_adoptable(start, start + bytes); !why.empty())
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_register: buffer {} of {} bytes {}", buffer,
+                bytes, why);
 }
 
 void host_heap_memory::adopt(void* buffer, std::size_t bytes, std::byte* alias) {

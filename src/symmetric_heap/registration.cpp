@@ -13,7 +13,6 @@ std::uintptr_t address_of(const void* pointer) { return reinterpret_cast<std::ui
 }  // namespace
 
 void registration::require_registrable(void* buffer, std::size_t bytes) const {
-  memory_.require_adoptable(buffer, bytes);
   const auto start = address_of(buffer);
   const auto next = entries_.lower_bound(start);
   const bool meets_next = next != entries_.end() && next->first < start + bytes;
@@ -24,6 +23,7 @@ void registration::require_registrable(void* buffer, std::size_t bytes) const {
                 "heddle_register: buffer {} of {} bytes overlaps one that is registered; "
                 "unregister that first",
                 buffer, bytes);
+  memory_.require_adoptable(buffer, bytes);
 }
 
 void registration::add(void* buffer, std::size_t bytes, std::byte* alias) {

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -231,6 +233,25 @@ TEST_CASE("the heap's mistakes are told, and it stays usable") {
     check_error(of(heddle_unregister(self.handle(), &own)), invalid,
                 {"not the start of a registered"});
     self.world().barrier();
+  });
+}
+
+TEST_CASE("a mapping that others share is not registered, and stays theirs") {
+  run_pes(1, [](runtime& self) {
+    constexpr std::size_t bytes = 8192;
+    const int file = ::memfd_create("shared", MFD_CLOEXEC);
+    REQUIRE(::ftruncate(file, bytes) == 0);
+    void* shared = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    REQUIRE(shared != MAP_FAILED);
+    void* symmetric = nullptr;
+    check_error(of(heddle_register(self.handle(), shared, bytes, &symmetric)),
+                HEDDLE_ERROR_INVALID_ARGUMENT, {"MAP_SHARED", "private memory"});
+    static_cast<char*>(shared)[0] = 'x';
+    char seen = 0;
+    CHECK(::pread(file, &seen, 1, 0) == 1);
+    CHECK(seen == 'x');
+    ::munmap(shared, bytes);
+    ::close(file);
   });
 }
 
