@@ -127,9 +127,12 @@ bool is_for_proxy(operation op) {
 std::string describe(const heddle_team& team, int waiter, const wait_record& wait) {
   const auto op = static_cast<operation>(wait.operation);
   // What is in no slot of the heaps is in the host's.
-  const auto where = wait.address < team.runtime().heap().stride()
-                         ? fmt::format("heap offset {:#x}", wait.address)
-                         : std::string("an address of the host heap");
+  auto where = wait.address < team.runtime().heap().stride()
+                   ? fmt::format("heap offset {:#x}", wait.address)
+                   : std::string("an address of the host heap");
+  // What the program gave, where this PE is the one that waited.
+  if (op == operation::wait_until && waiter == team.my_pe() && team.runtime().place().is_host())
+    where += fmt::format(" ({})", fmt::ptr(team.host_ref().heap() + wait.address));
   const auto whom = wait.peer >= 0 ? fmt::format(" for PE {}", wait.peer) : std::string();
   auto text = fmt::format("PE {} of team {} waited {:.2f} s{} in {}", waiter, team.name(),
                           static_cast<double>(wait.waited_ns) * 1e-9, whom, name_of(op));
@@ -187,14 +190,18 @@ std::string follow_waits(const heddle_team& team, int pe) {
   return chain;
 }
 
+/// `who` was waited for, as far as that is known.
+std::string advice(const std::string& who) {
+  return std::string(". Raise HEDDLE_TIMEOUT if this is expected; else look at ") +
+         (who.empty() ? "who was to write the word" : "that PE");
+}
+
 error timed_out(const heddle_team& team, abort_code code) {
-  constexpr std::string_view advice =
-      ". Raise HEDDLE_TIMEOUT if this is expected; else look at that PE";
   wait_record wait;
-  if (read_record(team.host_ref().control(team.my_pe())->failure, wait))
-    return {HEDDLE_ERROR_TIMEOUT, describe(team, team.my_pe(), wait) +
-                                      whom_quiet_awaits(team, wait) +
-                                      follow_waits(team, wait.peer) + std::string(advice)};
+  if (read_record(team.host_ref().control(team.my_pe())->failure, wait)) {
+    const auto whom = whom_quiet_awaits(team, wait) + follow_waits(team, wait.peer);
+    return {HEDDLE_ERROR_TIMEOUT, describe(team, team.my_pe(), wait) + whom + advice(whom)};
+  }
   auto text = fmt::format("team {} was aborted: a wait of PE {} passed the deadline", team.name(),
                           code.reporter);
   // Of a remote PE it has come with the abort, unless a GPU's kernel has aborted.
@@ -203,8 +210,8 @@ error timed_out(const heddle_team& team, abort_code code) {
   else if (code.reporter >= 0)
     if (const auto told = record_of(team, code.reporter, &team_control::failure); told.is_there)
       text += ": " + describe(team, code.reporter, told.record);
-  if (code.culprit >= 0) text += follow_waits(team, code.culprit);
-  return {HEDDLE_ERROR_ABORTED, text + std::string(advice)};
+  const auto whom = follow_waits(team, code.culprit);
+  return {HEDDLE_ERROR_ABORTED, text + whom + advice(whom)};
 }
 
 /// Of a send and its receive.

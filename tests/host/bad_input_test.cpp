@@ -6,6 +6,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <heddle/device/launch.hpp>
 #include <heddle/heddle.hpp>
@@ -476,6 +477,20 @@ TEST_CASE("a team aborted by a PE ends the others' waits with its reason; other 
                 {"the input file is broken"});
     world.barrier();
     CHECK(heddle_team_status(world.handle()) == HEDDLE_SUCCESS);
+  });
+}
+
+TEST_CASE("a wait past its deadline names the program's own address") {
+  const environment_variable soon("HEDDLE_TIMEOUT", "0.5");
+  run_pes(2, [](runtime& self) {
+    const auto both = self.world().split_strided(0, 1, 2);
+    auto* flag = self.calloc<heddle::signal>(1);
+    const auto got = of(heddle_signal_wait(both.handle(), flag, HEDDLE_CMP_EQ, 1));
+    CHECK(got.text.find("look at who was to write the word") != std::string::npos);
+    char address[32];
+    std::snprintf(address, sizeof address, "(%p)", static_cast<void*>(flag));
+    if (got.status == HEDDLE_ERROR_TIMEOUT)  // of this PE's own wait, and not the other's
+      CHECK(got.text.find(address) != std::string::npos);
   });
 }
 
