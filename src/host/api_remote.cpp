@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <string_view>
 
 #include "host/guarded_call.hpp"
 #include "host/remote_call.hpp"
@@ -206,6 +207,14 @@ void barrier_of(heddle_team& team, int index) {
   if (team.host_ref().barrier(host_thread, index) != wait_status::ok) team.check();
 }
 
+void host_barrier(const char* function, heddle_team_t team) {
+  auto& checked = checked_team(team, function);
+  if (checked.runtime().environment().check) [[unlikely]]
+    checked.require_same_call(function, {std::hash<std::string_view>{}(function)},
+                              [](const heddle_team::words&) { return "other arguments"; });
+  barrier_of(checked, team_memory::host_barrier);
+}
+
 template <class Word>
 std::uint64_t run_atomic(const heddle_team& team, void* word, heddle_atomic_op_t op,
                          std::uint64_t value, std::uint64_t compare, int pe) {
@@ -340,12 +349,11 @@ heddle_status_t heddle_quiet(heddle_team_t team) {
 }
 
 heddle_status_t heddle_barrier(heddle_team_t team) {
-  return guarded(
-      [&] { barrier_of(checked_team(team, "heddle_barrier"), team_memory::host_barrier); });
+  return guarded([&] { host_barrier("heddle_barrier", team); });
 }
 
 heddle_status_t heddle_sync(heddle_team_t team) {
-  return guarded([&] { barrier_of(checked_team(team, "heddle_sync"), team_memory::host_barrier); });
+  return guarded([&] { host_barrier("heddle_sync", team); });
 }
 
 heddle_status_t heddle_put_on_stream(heddle_team_t team, void* dst, const void* src, size_t bytes,

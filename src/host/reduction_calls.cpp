@@ -4,6 +4,7 @@
 #include "host/reduction_calls.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 
 #include "coll/topology.hpp"
@@ -50,6 +51,12 @@ void require_no_overlap(const char* function, const void* input, std::size_t inp
       function, input, input_bytes, output, output_bytes,
       in_place == 0 ? "the same (in place)"
                     : fmt::format("in place (the output {} bytes into the input)", in_place));
+}
+
+/// "sum"; a number for one that was created.
+std::string name_of_op(std::uint64_t op) {
+  constexpr std::array names = {"sum", "prod", "min", "max", "avg"};
+  return op < names.size() ? names[op] : std::to_string(op);
 }
 
 }  // namespace
@@ -128,7 +135,7 @@ void reduction_calls::compare(const call& call, std::size_t count, const reducti
   if (!team_.runtime().environment().check) return;
   const auto told = [&](const heddle_team::words& words) {
     auto text = fmt::format("count {}, type {}, op {}", words[1],
-                            name_of(static_cast<heddle_type_t>(words[2])), words[3]);
+                            name_of(static_cast<heddle_type_t>(words[2])), name_of_op(words[3]));
     if (call.kind == reduce_kind::reduce) text += fmt::format(", root {}", words[4]);
     if (words[3] >= HEDDLE_FIRST_CREATED_OP) text += fmt::format(", factor {:#x}", words[5]);
     return text;

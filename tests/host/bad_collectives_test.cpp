@@ -291,8 +291,11 @@ TEST_CASE("HEDDLE_CHECK=1 names who calls differently") {
     check_error(of(me == 1 ? heddle_all_to_all(team, data, other, 4, f32, nullptr)
                            : heddle_all_gather(team, data, other, 4, f32, nullptr)),
                 mismatch, {"different functions"});
+    check_error(
+        of(me == 1 ? heddle_broadcast(team, data, data, 4, f32, 0, nullptr) : heddle_barrier(team)),
+        mismatch, {"PEs 1 and 0 have called different functions"});
     check_error(of(heddle_reduce(team, data, other, 4, f32, HEDDLE_SUM, me == 1 ? 1 : 0, nullptr)),
-                mismatch, {"PE 1 gave count 4, type float32, op 0, root 1", "PE 0 gave"});
+                mismatch, {"PE 1 gave count 4, type float32, op sum, root 1", "PE 0 gave"});
     check_error(of(me == 1 ? heddle_all_reduce(team, data, other, 4, f32, HEDDLE_SUM, nullptr)
                            : heddle_reduce_scatter(team, data, other, 4, f32, HEDDLE_SUM, nullptr)),
                 mismatch, {"different functions"});
