@@ -10,8 +10,7 @@ struct grid {
   double* cells[2];            ///< symmetric: step s reads cells[s % 2] and writes the other
   heddle::signal* from_above;  ///< symmetric: counts the steps whose row has come from the PE above
   heddle::signal* from_below;
-  int rows;  ///< of this PE; differs by one between PEs, so the halo's place is max_rows + 1
-  int max_rows;
+  int rows;      ///< of this PE; PEs differ by one, and so does the place of the halo below
   int width;     ///< columns, border included
   double ratio;  ///< dt / h^2
 };
