@@ -236,7 +236,7 @@ int main(int argc, char** argv) {
   app.add_option("--data", chosen.data, "the data set (data/README.md)")->capture_default_str();
   app.add_option("--epochs", chosen.epochs)->check(CLI::Range(1, 10000))->capture_default_str();
   app.add_option("--batch", chosen.batch, "images of a step, all PEs together")
-      ->check(CLI::Range(1, 1437))
+      ->check(CLI::Range(1, 1438))
       ->capture_default_str();
   app.add_option("--rate", chosen.rate, "learning rate")->capture_default_str();
   app.add_option("--seed", chosen.seed)->capture_default_str();
