@@ -8,11 +8,9 @@
 ///
 /// Every function returns a status; on failure `heddle_last_error()` tells what was asked, what was
 /// found and what to do. Output parameters are written only on success. Functions are thread-safe
-/// across runtimes; calls on one come from one thread at a time (heddle_team_abort: from any).
-///
-/// No handle is used after what it names was destroyed. Most calls find that out and return
-/// HEDDLE_ERROR_INVALID_USAGE; one-sided operations, barriers and heddle_all_reduce, where the look
-/// would cost more than the rest, do not: there it is undefined.
+/// across runtimes; calls on one come from one thread at a time (heddle_team_abort: from any). A
+/// handle of what was destroyed is HEDDLE_ERROR_INVALID_USAGE; in one-sided operations, barriers
+/// and heddle_all_reduce, which are too quick to look, it is undefined.
 #ifndef HEDDLE_HEDDLE_H
 #define HEDDLE_HEDDLE_H
 
@@ -162,8 +160,7 @@ HEDDLE_API heddle_status_t heddle_thread_job_destroy(heddle_thread_job_t job);
 
 /// Leaves the job: a barrier when all PEs are alive, then every resource is released, teams and
 /// symmetric memory included. After a failure it still releases everything and returns success.
-/// HEDDLE_ERROR_INVALID_USAGE, and nothing happens, while a group has sends or receives of it, or
-/// by work on its streams.
+/// HEDDLE_ERROR_INVALID_USAGE, and nothing happens, with sends in a group or by its streams' work.
 HEDDLE_API heddle_status_t heddle_finalize(heddle_runtime_t runtime);
 
 /// Leaves the job at once, waits for nothing, releases everything; on the other PEs all pending and
@@ -210,9 +207,8 @@ HEDDLE_API heddle_status_t heddle_ptr(heddle_runtime_t runtime, const void* symm
 /// address in the heap, for use in kernels. Host calls take either address. Collective; every PE
 /// gives the same size. A buffer that cannot be taken is an error on all PEs, which names the PE.
 ///
-/// With HEDDLE_DEVICE=host: host memory, whose pages become the heap's; none of a MAP_SHARED
-/// mapping, which others would not see any more. buffer and bytes are multiples of the page size,
-/// and no thread may touch the pages during the call.
+/// With HEDDLE_DEVICE=host: private host memory (not MAP_SHARED), whose pages become the heap's.
+/// buffer and bytes are multiples of the page size; no thread touches the pages during the call.
 ///
 /// With a CUDA device: memory of that device made by cuMemCreate, of one allocation or several
 /// mapped one behind the other (ncclMemAlloc, PyTorch's expandable segments and symmetric memory).
@@ -234,13 +230,11 @@ HEDDLE_API heddle_status_t heddle_team_world(heddle_runtime_t runtime, heddle_te
 /// The PEs of this machine (same boot and namespaces), in world order. Owned by the runtime.
 HEDDLE_API heddle_status_t heddle_team_node(heddle_runtime_t runtime, heddle_team_t* team);
 /// The PEs start, start + stride, ... (size of them) of `parent`; stride may be negative, and 0 for
-/// one PE alone. Collective over `parent`; PEs outside get NULL. Of an aborted parent it is that
-/// error on all; where the abort comes during the call, a PE may have a team that ends with an
-/// error when it is used, since others do not have it.
+/// one PE. Collective over `parent`; PEs outside get NULL. An aborted parent's error on all PEs; an
+/// abort during the call may leave some with a team, whose waits for the others time out.
 HEDDLE_API heddle_status_t heddle_team_split_strided(heddle_team_t parent, int start, int stride,
                                                      int size, heddle_team_t* team);
-/// One team per colour, ordered by (key, parent's PE). Colour -1: no team. As
-/// heddle_team_split_strided.
+/// One team per colour, ordered by (key, parent's PE). Colour -1: no team. Else as split_strided.
 HEDDLE_API heddle_status_t heddle_team_split_color(heddle_team_t parent, int color, int key,
                                                    heddle_team_t* team);
 HEDDLE_API heddle_status_t heddle_team_my_pe(heddle_team_t team, int* pe);
@@ -255,11 +249,9 @@ HEDDLE_API heddle_status_t heddle_team_destroy(heddle_team_t team);
 /// `bytes` and `layout_version` are what the caller was compiled with; a difference is an error.
 HEDDLE_API heddle_status_t heddle_team_get_ref(heddle_team_t team, void* ref, size_t bytes,
                                                uint32_t layout_version);
-/// Success, or the error that aborted the team (a lost PE, a wait past its deadline), with its
-/// text.
+/// Success, or the error that aborted the team (a lost PE, a wait past its deadline).
 HEDDLE_API heddle_status_t heddle_team_status(heddle_team_t team);
-/// Ends every pending and later wait of the team on every PE with HEDDLE_ERROR_ABORTED; of kernels'
-/// waits those that would go on.
+/// Ends all waits of the team, pending and later (kernels' that would go on): HEDDLE_ERROR_ABORTED.
 HEDDLE_API heddle_status_t heddle_team_abort(heddle_team_t team, const char* reason);
 
 /* ---- one-sided operations from the host: `symmetric` objects, `pe` of the team -------------- */
@@ -292,8 +284,7 @@ HEDDLE_API heddle_status_t heddle_signal_wait(heddle_team_t team, const uint64_t
 HEDDLE_API heddle_status_t heddle_signal_test(heddle_team_t team, const uint64_t* signal,
                                               heddle_cmp_t cmp, uint64_t value, int* satisfied);
 /// An atomic operation on `pe`'s copy of the naturally aligned symmetric word of `bytes` 4 or 8.
-/// `fetched` (may be NULL) gets the old value; `compare` is used by COMPARE_SWAP alone. It orders
-/// nothing: a fence before it puts it after earlier puts to that PE.
+/// `fetched` (may be NULL) gets the old value; COMPARE_SWAP alone uses `compare`. Orders nothing.
 HEDDLE_API heddle_status_t heddle_atomic(heddle_team_t team, void* word, size_t bytes,
                                          heddle_atomic_op_t op, uint64_t value, uint64_t compare,
                                          uint64_t* fetched, int pe);
@@ -320,10 +311,9 @@ HEDDLE_API heddle_status_t heddle_stream_from_cuda(heddle_runtime_t runtime, voi
                                                    heddle_stream_t* stream);
 /// Waits for the work that is queued, if it is not captured, then destroys.
 HEDDLE_API heddle_status_t heddle_stream_destroy(heddle_stream_t stream);
-/// Waits for the work queued so far and returns its first error: the work's own, or that of an
-/// aborted team which has had work on this stream. Kernels of heddle_launch may use any team: a
-/// stream that has had one returns the errors of all teams of the runtime. Each stream returns the
-/// error of each team once; heddle_team_status does again.
+/// Waits for the work queued so far and returns its first error: the work's own, or, once for each
+/// stream and team, that of an aborted team which has had work there. A kernel of heddle_launch may
+/// use any: a stream that has had one returns the errors of all. heddle_event_synchronize none.
 HEDDLE_API heddle_status_t heddle_stream_synchronize(heddle_runtime_t runtime,
                                                      heddle_stream_t stream);
 HEDDLE_API heddle_status_t heddle_event_create(heddle_runtime_t runtime, heddle_event_t* event);
@@ -333,7 +323,6 @@ HEDDLE_API heddle_status_t heddle_event_record(heddle_event_t event, heddle_stre
 /// Work queued on `stream` after this waits for the event's last record. An event that was never
 /// recorded is complete.
 HEDDLE_API heddle_status_t heddle_stream_wait_event(heddle_stream_t stream, heddle_event_t event);
-/// Waits for the last record. The errors of the work before it are those of its stream.
 HEDDLE_API heddle_status_t heddle_event_synchronize(heddle_event_t event);
 /// Milliseconds between two completed events.
 HEDDLE_API heddle_status_t heddle_event_elapsed(heddle_event_t start, heddle_event_t stop,
@@ -366,9 +355,8 @@ HEDDLE_API heddle_status_t heddle_launch(heddle_runtime_t runtime, heddle_stream
                                          const void* arguments, size_t bytes);
 
 /// The same for a kernel that calls collectives of a team (<heddle/device/collectives.hpp>): it
-/// runs in the order of the team's other collectives, which all PEs call in the same order, and
-/// whatever their streams. On the default stream it is complete on return and returns its own
-/// error.
+/// runs in the order of the team's collectives, the same on all PEs, whatever their streams. On the
+/// default stream it is complete on return and returns its own error.
 HEDDLE_API heddle_status_t heddle_launch_collective(heddle_team_t team, heddle_stream_t stream,
                                                     int grid, int block,
                                                     const heddle_kernel_t* kernel,
@@ -380,9 +368,8 @@ HEDDLE_API heddle_status_t heddle_launch_shape(heddle_team_t team, size_t bytes,
 
 /* ---- operations on a stream: enqueued, complete when the stream has run them ----------------
    Barriers and collectives of one team run in the order of their calls, whatever the streams; calls
-   without a stream (heddle_barrier) are not in that order. When the stream has run a put or a get,
-   its src may be reused, and its dst read. What was put is visible at the target after a later
-   signal to that PE, or barrier, on the same stream. */
+   without a stream (heddle_barrier) are not in that order. When the stream has run a put or get,
+   src may be reused, dst read; the target sees it after a later signal or barrier of the stream. */
 
 HEDDLE_API heddle_status_t heddle_put_on_stream(heddle_team_t team, void* dst, const void* src,
                                                 size_t bytes, int pe, heddle_stream_t stream);
@@ -408,8 +395,8 @@ HEDDLE_API heddle_status_t heddle_barrier_on_stream(heddle_team_t team, heddle_s
 /// memory that the device's kernels reach (on a GPU, not the process's own); symmetric or
 /// registered ones (on every PE alike) are used without a copy. Collective over the team, in the
 /// same order on every PE; the collectives of a team run in that order, one after another, whatever
-/// their streams. On the default stream it is complete on return and
-/// returns its own error; on others see stream_synchronize.
+/// their streams. On the default stream it is complete on return and returns its own error; on
+/// others see stream_synchronize.
 HEDDLE_API heddle_status_t heddle_all_reduce(heddle_team_t team, const void* input, void* output,
                                              size_t count, heddle_type_t type, heddle_op_t op,
                                              heddle_stream_t stream);
@@ -442,7 +429,7 @@ HEDDLE_API heddle_status_t heddle_reduce_scatter_v(heddle_team_t team, const voi
 HEDDLE_API heddle_status_t heddle_op_create_scaled_sum(heddle_team_t team, heddle_type_t type,
                                                        const void* factor, heddle_scalar_t where,
                                                        heddle_op_t* op);
-/// Calls that were made with it are not disturbed; a team's end ends its operations.
+/// Calls made with it are not disturbed; a team's end ends its operations.
 HEDDLE_API heddle_status_t heddle_op_destroy(heddle_team_t team, heddle_op_t op);
 /// PE root's input[0, count) becomes output[0, count) of every PE. `input` matters on the root
 /// alone, where it may be `output`. Buffers and order as for heddle_all_reduce: symmetric or
@@ -578,9 +565,8 @@ HEDDLE_API heddle_status_t heddle_team_max_channels(heddle_team_t team, int* cha
 /// their ways; others round once in any case. Those that kernels call go by what their
 /// heddle::team_ref was taken with. As heddle_team_set_chooser.
 HEDDLE_API heddle_status_t heddle_team_set_accumulate_f32(heddle_team_t team, int on);
-/// The way of a call with these arguments, as text: "two_shot simple, 1 channel of 1 thread:
-/// ...reason", and which buffers are used in place. Written to `text` (at most `bytes`,
-/// terminated).
+/// The way of a call with these arguments: "two_shot simple, 1 channel of 1 thread: ...reason", and
+/// which buffers are used in place. Written to `text` (at most `bytes`, terminated).
 HEDDLE_API heddle_status_t heddle_plan(heddle_team_t team, heddle_collective_t what, size_t count,
                                        heddle_type_t type, char* text, size_t bytes);
 
@@ -598,10 +584,8 @@ typedef enum heddle_topology_form HEDDLE_ENUM {
 } heddle_topology_form_t;
 
 /// The topology of a machine: packages, NUMA nodes, PCIe switches, GPUs, NVLinks and NICs, how they
-/// reach each other, and the ring order and the NICs that heddle would take. It is read now, which
-/// takes tens of milliseconds (hwloc, NVML); init reads none of it. What cannot be read is named in
-/// the text, and is no error.
-///
+/// reach each other, and the ring order and the NICs that heddle would take. Read now, in tens of
+/// milliseconds (hwloc, NVML), not by init; what cannot be read is named in the text, no error.
 /// `runtime`: this host, with the PEs that run on it; collective, each PE gets its host's. NULL:
 /// this host alone. `file`, with `runtime` NULL: the machine of that XML file, as hwloc's lstopo
 /// writes it; HEDDLE_ERROR_INVALID_ARGUMENT if it is none, HEDDLE_ERROR_NOT_SUPPORTED if heddle was
