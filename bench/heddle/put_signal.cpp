@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // heddle's put and put_signal, from kernels on the host device, between two PEs.
+#include <cstring>
 #include <heddle/device/launch.hpp>
 
 #include "../put_sweep.hpp"
@@ -60,10 +61,12 @@ class heddle_putter {
         source_(runtime_.calloc<float>(bytes / sizeof(float))),
         target_(runtime_.calloc<float>(bytes / sizeof(float))),
         times_(runtime_.calloc<double>(2)),
-        mail_(static_cast<mail*>(static_cast<void*>(runtime_.calloc<cache_lines>(1)))) {
+        mail_(static_cast<mail*>(static_cast<void*>(runtime_.malloc<cache_lines>(1)))) {
     if (world_.n_pes() != 2)
       throw std::runtime_error("put_signal is for two PEs, and there are " +
                                std::to_string(world_.n_pes()));
+    std::memset(mail_, 0, sizeof *mail_);
+    world_.barrier();
   }
 
   [[nodiscard]] int my_pe() const { return world_.my_pe(); }

@@ -277,15 +277,19 @@ void heddle_runtime::synchronize(heddle::exec::stream& queue) {
     queue.synchronize();
   } catch (...) {
     // Work on the host device has told of the team that it used.
+    std::lock_guard lock(mutex_);
     for (const auto& team : teams_)
       if (team->is_used_on(queue) && team->has_news_for(queue)) team->set_told_on(queue);
     throw;
   }
-  const auto failed = std::find_if(teams_.begin(), teams_.end(),
-                                   [&](const auto& team) { return team->has_news_for(queue); });
-  if (failed == teams_.end()) return;
-  (*failed)->set_told_on(queue);
-  (*failed)->check();
+  heddle_team* failed = nullptr;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& team : teams_)
+      if (!failed && team->has_news_for(queue)) failed = team.get();
+    if (failed) failed->set_told_on(queue);
+  }
+  if (failed) failed->check();
 }
 
 bool heddle_runtime::is_lost(int pe) const {
