@@ -567,7 +567,8 @@ TEST_CASE("abort ends the waits of its own streams") {
   CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(5));
 }
 
-TEST_CASE("PEs of one host that neither memory nor a network joins are told why") {
+TEST_CASE("PEs of one host that neither memory nor a network joins are told why" *
+          doctest::test_suite("threads")) {
   const environment_variable none("HEDDLE_TRANSPORT", "none");
   const environment_variable apart("HEDDLE_P2P_DISABLE", "1");
   run_pes(2, [](runtime& self) {
