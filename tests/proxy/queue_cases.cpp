@@ -210,9 +210,8 @@ TEST_CASE("memory of puts and gets that were given up is the caller's again") {
           self.team.put(one, self.user(0), own.data(), size, 1);
         else
           self.team.get(one, own.data(), self.user(0), size, 1);
-        expect(self.team.aborted(), "so much went through in so short a time");
       }
-      // What is under way goes on.
+      // What is under way goes on. (A network that is memory may be through.)
       std::this_thread::sleep_for(std::chrono::milliseconds(300));
       is_done = true;
     });
