@@ -18,6 +18,7 @@ namespace {
 
 /// Of one call: in the time that more would take, what has arrived is better taken in.
 constexpr std::size_t most_bytes = 512 << 10;
+constexpr std::size_t most_parts = 64;
 
 /// The parts of memory that one call sends.
 class gathered {
@@ -51,7 +52,7 @@ class gathered {
   }
 
  private:
-  std::array<iovec, 64> parts_;
+  std::array<iovec, most_parts> parts_;
   std::size_t n_ = 0;
   std::size_t bytes_ = 0;
 };
@@ -72,7 +73,7 @@ void outbox::add(const operation_header& header, const std::byte* data, std::uin
 void outbox::drop_unwanted(transport::listener& listener) {
   std::vector<std::uint64_t> dropped;
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < waiting_.size() && bytes < most_bytes;) {
+  for (std::size_t i = 0; i < std::min(waiting_.size(), most_parts) && bytes < most_bytes;) {
     auto& one = waiting_[i];
     const bool is_lent = one.data && !one.copy && one.token != transport::no_token;
     if (is_lent && !one.is_given_up && !listener.is_wanted(one.token)) {
