@@ -49,6 +49,29 @@ constexpr way ways[] = {
 constexpr heddle_collective_t reductions[] = {
     HEDDLE_COLLECTIVE_ALL_REDUCE, HEDDLE_COLLECTIVE_REDUCE_SCATTER, HEDDLE_COLLECTIVE_REDUCE};
 
+/// For as long as it lives, a team's calls of a collective go one way.
+class forced {
+ public:
+  forced(const team& of, heddle_collective_t what, const way& wanted, int channels = 0)
+      : team_(of), what_(what), choice_{wanted.algorithm, wanted.protocol, channels, 0} {
+    team_.set_chooser(choose, this);
+  }
+  ~forced() { (void)heddle_team_set_chooser(team_.handle(), nullptr, nullptr); }
+  forced(const forced&) = delete;
+  forced& operator=(const forced&) = delete;
+
+ private:
+  static void choose(void* self, heddle_collective_t what, std::size_t, int,
+                     heddle_choice_t* into) {
+    const auto& mine = *static_cast<const forced*>(self);
+    if (what == mine.what_) *into = mine.choice_;
+  }
+
+  team team_;
+  heddle_collective_t what_;
+  heddle_choice_t choice_;
+};
+
 /// Where the PEs of a job are to each other.
 struct placement {
   bool all_mapped = true;
@@ -117,12 +140,7 @@ class reducer {
   void by(const way& wanted, const placement& at) {
     for (const auto what : reductions) {
       if (!has(wanted, what, at)) continue;
-      heddle_choice_t choice{wanted.algorithm, wanted.protocol, ++way_ % 2 == 0 ? 3 : 0, 0};
-      world_.set_chooser(
-          [](void* user, heddle_collective_t, std::size_t, int, heddle_choice_t* into) {
-            *into = *static_cast<heddle_choice_t*>(user);
-          },
-          &choice);
+      const forced here(world_, what, wanted, ++way_ % 2 == 0 ? 3 : 0);
       if (n_pes_ > 1)
         for (const std::size_t count : {std::size_t{1}, std::size_t{50'000}}) {
           const auto plan = world_.plan(what, count, HEDDLE_FLOAT32);
@@ -134,7 +152,6 @@ class reducer {
           // The sanitizers' share: 7 has no factor in common with the 84 of a way.
           if (!is_cut_short() || combination_ % 7 == 0) call(what, type, reduction, wanted.name);
         }
-      world_.set_chooser(nullptr);
     }
   }
 
@@ -290,13 +307,7 @@ TEST_CASE("all PEs get the same bits, in every way, and get them again") {
       write(queue, in, mine);
       for (const auto& each : ways) {
         if (!has(each, HEDDLE_COLLECTIVE_ALL_REDUCE, at)) continue;
-        heddle_choice_t choice{each.algorithm, each.protocol, 0, 0};
-        world.set_chooser(
-            [](void* user, heddle_collective_t what, std::size_t, int, heddle_choice_t* into) {
-              if (what == HEDDLE_COLLECTIVE_ALL_REDUCE)
-                *into = *static_cast<heddle_choice_t*>(user);
-            },
-            &choice);
+        const forced here(world, HEDDLE_COLLECTIVE_ALL_REDUCE, each);
         for (const std::size_t count : {std::size_t{3}, std::size_t{2001}, most}) {
           for (float* to : {out, out + most}) world.all_reduce(in, to, count, op::sum, queue);
           world.all_gather(out, gathered, count, queue);
@@ -308,7 +319,6 @@ TEST_CASE("all PEs get the same bits, in every way, and get them again") {
             check(read(queue, static_cast<const float*>(gathered + pe * count), count) == first,
                   what + " on PE " + std::to_string(pe));
         }
-        world.set_chooser(nullptr);
       }
     });
   }
