@@ -4,6 +4,7 @@
 
 #include <heddle/device/atomic.hpp>
 #include <heddle/device/group.hpp>
+#include <heddle/device/impl/copy.hpp>
 #include <heddle/device/proxy_ref.hpp>
 #include <heddle/device/team_memory.hpp>
 
@@ -38,7 +39,7 @@ class slow_wait;
 class team_ref {
  public:
   /// Changes when the layout of this class, of a block, of proxy_ref or of the team's memory does.
-  static constexpr uint32_t layout = 16;
+  static constexpr uint32_t layout = 17;
 
   HEDDLE_FN int my_pe() const { return my_pe_; }
   HEDDLE_FN int n_pes() const { return n_pes_; }
@@ -264,6 +265,10 @@ class team_ref {
   HEDDLE_FN bool has_network() const { return proxy_ != nullptr; }
   /// Whether all members reach each other through the proxy alone: the same on all.
   HEDDLE_FN bool is_apart() const { return is_apart_ != 0; }
+  /// How the host copies so many bytes.
+  HEDDLE_FN detail::stores stores_for(size_t bytes) const {
+    return bytes < streaming_from_ ? detail::stores::cached : detail::stores::streaming;
+  }
   /// Whether `pe` is reached through the proxy.
   HEDDLE_FN bool is_remote(int pe) const { return proxy_ && slots_[pe] < 0; }
 
@@ -353,14 +358,15 @@ class team_ref {
   const int32_t* ring_ = nullptr;     ///< PEs by position; null: in the order of the team
   int32_t ring_position_ = 0;         ///< this PE's
   int32_t context_ = 0;
-  byte* heap_ = nullptr;             ///< this PE's heap
-  byte* multicast_ = nullptr;        ///< all members' heaps at once
-  uint64_t multicast_bytes_ = 0;     ///< of them; 0: there is no such address
-  uint64_t heap_bytes_ = 0;          ///< all that it may grow to
-  team_memory* memory_ = nullptr;    ///< in the heap
-  byte* scratch_ = nullptr;          ///< in the heap
-  team_control* control_ = nullptr;  ///< in the host's arena, which has the same slots
-  int64_t control_stride_ = 0;       ///< bytes from one slot of that to the next
+  byte* heap_ = nullptr;                    ///< this PE's heap
+  byte* multicast_ = nullptr;               ///< all members' heaps at once
+  uint64_t multicast_bytes_ = 0;            ///< of them; 0: there is no such address
+  uint64_t heap_bytes_ = 0;                 ///< all that it may grow to
+  team_memory* memory_ = nullptr;           ///< in the heap
+  byte* scratch_ = nullptr;                 ///< in the heap
+  team_control* control_ = nullptr;         ///< in the host's arena, which has the same slots
+  int64_t control_stride_ = 0;              ///< bytes from one slot of that to the next
+  uint64_t streaming_from_ = ~uint64_t{0};  ///< bytes of a copy that fill the caches, on the host
   uint64_t timeout_ns_ = 0;
   uint32_t spin_ = 0;                   ///< polls before a host thread yields
   uint32_t flag_period_ = 0xffffffffu;  ///< flags of the LL protocol run from 1 to this, then again

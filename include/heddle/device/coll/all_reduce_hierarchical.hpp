@@ -165,7 +165,8 @@ HEDDLE_FN bool hierarchical_piece_in_place(G group, const all_reduce_args& args,
   if (!team.may_bring(group)) return false;
   for (int i = 1; i < domains.size; ++i) {
     const int pe = domains.pe(domains.mine, (domains.index + i) % domains.size);
-    copy(group, at(buffers_of(scratch, pe).output, pe), output, mine.count * sizeof(T));
+    copy(group, at(buffers_of(scratch, pe).output, pe), output, mine.count * sizeof(T),
+         team.stores_for(mine.count * sizeof(T)));
   }
   return true;
 }

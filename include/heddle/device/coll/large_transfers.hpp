@@ -208,9 +208,7 @@ class large_transfer_channel : transfer_loop<large_transfer_channel<B, Lanes>, B
   }
   /// Of what is more than a landing.
   HEDDLE_FN stores stores_for(uint64_t bytes) const {
-    return bytes >= args_.streaming_from && bytes > channel_scratch::landing_bytes
-               ? stores::streaming
-               : stores::cached;
+    return bytes > channel_scratch::landing_bytes ? loop::stores_for(bytes) : stores::cached;
   }
 
   // ---- what is lent to the network, by one thread ----

@@ -104,6 +104,10 @@ class transfer_loop {
   /// Whether transfer k is the first of its lane.
   HEDDLE_FN bool begins_lane(int k) const { return k == 0 || !are_of_one_lane(k - 1, k); }
 
+  HEDDLE_FN stores stores_for(size_t bytes) const {
+    return bytes >= args_.streaming_from ? stores::streaming : stores::cached;
+  }
+
   const transfers_args& args_;
   const transfer* list_;
   phase stage_[Lanes];
@@ -170,7 +174,7 @@ class transfer_loop {
     const size_t begin = each * static_cast<size_t>(group_.block_rank());
     if (begin < bytes)
       copy(group_, received.memory + begin, sent.memory + begin,
-           bytes - begin < each ? bytes - begin : each);
+           bytes - begin < each ? bytes - begin : each, stores_for(bytes));
     group_.sync();
   }
 

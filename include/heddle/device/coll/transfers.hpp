@@ -159,7 +159,7 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B, L
     if (copied > 0) {
       if (t.is_send && !team_.may_bring(block_)) return false;
       there = team_.heap() + (t.is_send ? target : source) + all.offset;
-      const stores how = t.bytes >= args_.streaming_from ? stores::streaming : stores::cached;
+      const stores how = this->stores_for(t.bytes);
       if (!t.is_send)
         copy(block_, here + first, team_.ptr(there, t.pe) + first, copied, how);
       else if (!team_.is_remote(t.pe))

@@ -53,11 +53,6 @@ HEDDLE_FN void copy_units(G group, byte* dst, const byte* src, size_t units) {
 #endif
 
 #if !HEDDLE_ON_CUDA && defined(__x86_64__)
-/// From this size on a copy on the host goes round the caches, which it would not fit: that saves
-/// the read of every line that is overwritten. (The C library takes its own threshold from a figure
-/// that is often far too large.)
-inline constexpr size_t streaming_copy_bytes = size_t{32} << 20;
-
 /// Whole lines by streaming stores, `to` at a line's start. 32 bytes at a time gain 15 % over 16
 /// where memory is the limit (measured on an AMD EPYC, Zen 5), 64 no more.
 inline void stream_lines(byte* to, const byte* from, size_t lines) {
@@ -127,8 +122,7 @@ HEDDLE_APART HEDDLE_FN void copy(G group, void* dst, const void* src, size_t byt
   auto* to = static_cast<byte*>(dst) + mine.begin;
   const auto* from = static_cast<const byte*>(src) + mine.begin;
 #if defined(__x86_64__)
-  if (how == stores::streaming || bytes >= streaming_copy_bytes)
-    return copy_streaming(to, from, mine.end - mine.begin);
+  if (how == stores::streaming) return copy_streaming(to, from, mine.end - mine.begin);
 #endif
   std::memcpy(to, from, mine.end - mine.begin);
 #endif

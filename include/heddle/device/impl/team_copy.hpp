@@ -24,7 +24,7 @@ HEDDLE_FN void team_ref::put_nbi(G group, T* dst, const T* src, size_t n, int pe
     if (group.rank() == 0) remote_put(dst, src, n * sizeof(T), pe, false);
     return;
   }
-  detail::copy(group, ptr(dst, pe), src, n * sizeof(T));
+  detail::copy(group, ptr(dst, pe), src, n * sizeof(T), stores_for(n * sizeof(T)));
 }
 
 template <group G, class T>
@@ -46,7 +46,7 @@ HEDDLE_FN void team_ref::get_nbi(G group, T* dst, const T* src, size_t n, int pe
     if (group.rank() == 0) remote_get(dst, src, n * sizeof(T), pe, false);
     return;
   }
-  detail::copy(group, dst, ptr(src, pe), n * sizeof(T));
+  detail::copy(group, dst, ptr(src, pe), n * sizeof(T), stores_for(n * sizeof(T)));
 }
 
 template <group G, class T>
