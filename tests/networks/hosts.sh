@@ -9,6 +9,7 @@
 #   hosts.sh down FOLDER                 ends them and every process in them
 #   hosts.sh on FOLDER I -- COMMAND...   replaces itself by the command on host nI: its output, status and process id
 #   hosts.sh link FOLDER I down|up       pulls nI's cable, and puts it back
+#   hosts.sh cable FOLDER I J            lays one from nI to nJ: eth1 on both, 10.78.X.1I and 10.78.X.1J
 #   hosts.sh netem FOLDER I RULE|off     what leaves nI is treated by tc's netem: "delay 2ms loss 1%"
 # FOLDER/addresses has a line "10.79.X.1I nI" for each, which the hosts have in /etc/hosts, and "10.79.X.1 gateway" for this
 # machine. Status 77: this machine cannot (no root, no namespaces, no netem), and a message says why.
@@ -149,6 +150,15 @@ link() {
   ip link set "heddle$(cat "$folder/set").$1" "$2"
 }
 
+cable() {
+  local end processes=("$(keeper "$1")" "$(keeper "$2")")
+  nsenter --target "${processes[0]}" --net ip link add eth1 type veth peer name eth1 netns "${processes[1]}"
+  for end in 0 1; do
+    nsenter --target "${processes[$end]}" --net bash -c 'ip addr add "$0/24" dev eth1 && ip link set eth1 up' \
+      "10.78.$(cat "$folder/set").$((10 + ${*:end+1:1}))"
+  done
+}
+
 netem() {
   local process message
   process=$(keeper "$1")
@@ -162,7 +172,7 @@ netem() {
 }
 
 case $action in
-  up | down | on | link | netem)
+  up | down | on | link | cable | netem)
     [ -n "$folder" ] || exit 2
     [ -d "$folder" ] && folder=$(cd "$folder" && pwd)
     [ "$action" != up ] || folder=$(realpath -m "$folder")
