@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <heddle/device/launch.hpp>
@@ -11,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "bootstrap/environment_variable.hpp"
 #include "doctest/run_pes.hpp"
 
 using namespace heddle;
@@ -58,6 +60,26 @@ TEST_CASE("PEs as threads allocate, put, signal, wait and reduce") {
       CHECK(most[332] == n_pes - 1);
     });
   }
+}
+
+TEST_CASE("there are as many contexts as HEDDLE_CONTEXTS says, and each carries" *
+          doctest::test_suite("threads")) {
+  const environment_variable apart("HEDDLE_P2P_DISABLE", "1");
+  const environment_variable contexts("HEDDLE_CONTEXTS", "7");
+  run_pes(2, [](runtime& self) {
+    const team_ref world = self.world().ref();
+    REQUIRE(world.n_contexts() == 7);
+    const symmetric_array<int> words(self, 7);
+    std::fill_n(words.data(), words.size(), -1);
+    self.world().barrier();
+    for (int i = 0; i < world.n_contexts(); ++i) {
+      const auto context = world.context(i);
+      context.p(words.data() + i, i, 1 - self.my_pe());
+      context.quiet();
+    }
+    self.world().barrier();
+    for (int i = 0; i < world.n_contexts(); ++i) CHECK(words.data()[i] == i);
+  });
 }
 
 TEST_CASE("work on streams is ordered, and events order streams") {
