@@ -11,7 +11,6 @@
 #include "bootstrap/keyed_hash.hpp"
 #include "host/transport/libfabric/libfabric_transport.hpp"
 #include "host/transport/tcp/tcp_transport.hpp"
-#include "host/transport/verbs/verbs_transport.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
 
@@ -67,18 +66,10 @@ std::array<std::byte, 16> token_of(const bootstrap& bootstrap, const char* purpo
 
 verbs_options verbs_settings(const environment& settings, const bootstrap& bootstrap,
                              const pe_device& device) {
-  verbs_options options;
-  options.lanes = settings.contexts;
+  auto options = verbs_wishes(settings);
   options.local_rank = local_rank(bootstrap);
   options.near = device.pci_address();
   options.gpu = device.memory_for_cards();
-  options.hca = settings.ib_hca;
-  options.gid_index = settings.ib_gid_index;
-  options.timeout = settings.ib_timeout;
-  options.retry_count = settings.ib_retry_count;
-  options.traffic_class = settings.ib_traffic_class;
-  options.service_level = settings.ib_service_level;
-  options.connect_timeout = std::chrono::duration<double>(settings.timeout);
   options.job_token = token_of(bootstrap, "verbs");
   return options;
 }
@@ -166,6 +157,19 @@ std::string why_not_common(const std::string& kind, const std::vector<told_propo
 
 bool wants_cards_only(const environment& settings) {
   return settings.transport != "libfabric" && settings.fabric_provider.empty();
+}
+
+verbs_options verbs_wishes(const environment& settings) {
+  verbs_options options;
+  options.lanes = settings.contexts;
+  options.hca = settings.ib_hca;
+  options.gid_index = settings.ib_gid_index;
+  options.timeout = settings.ib_timeout;
+  options.retry_count = settings.ib_retry_count;
+  options.traffic_class = settings.ib_traffic_class;
+  options.service_level = settings.ib_service_level;
+  options.connect_timeout = std::chrono::duration<double>(settings.timeout);
+  return options;
 }
 
 network_choice choose_network(const environment& settings, bootstrap& bootstrap,

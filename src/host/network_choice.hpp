@@ -8,6 +8,7 @@
 #include "bootstrap/bootstrap.hpp"
 #include "host/pe_device.hpp"
 #include "host/transport/transport.hpp"
+#include "host/transport/verbs/verbs_transport.hpp"
 #include "support/environment.hpp"
 
 namespace heddle {
@@ -21,6 +22,8 @@ struct network_choice {
 
 /// Of libfabric: what goes over IP is left to heddle's own TCP, unless it is asked for.
 bool wants_cards_only(const environment& settings);
+/// What the environment asks of verbs.
+verbs_options verbs_wishes(const environment& settings);
 
 /// The network that all PEs of the job use, the same kind on each: the first that every PE has of
 /// verbs, libfabric with a network card, and TCP. Collective, also between PEs whose settings

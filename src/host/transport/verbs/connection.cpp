@@ -4,19 +4,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
 #include "bootstrap/random_bytes.hpp"
+#include "host/transport/verbs/queue_pair_steps.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle::verbs {
 namespace {
-
-/// How long a card waits before it tries a receiver again that had no buffer: 0.64 ms.
-constexpr std::uint8_t receiver_retry_timer = 12;
-constexpr std::uint8_t receiver_retry_for_ever = 7;
 
 std::uint32_t random_packet_number() {
   std::uint32_t number = 0;
@@ -52,15 +48,8 @@ connection::connection(rail& local, const rail_address& remote, const verbs_opti
   if (!queue_)
     throw_system_error(errno, "asked {} for a queue pair to PE {}", local.port().name(), route.pe);
   most_inline_ = wanted.cap.max_inline_data;
-  ibv_qp_attr state{};
-  state.qp_state = IBV_QPS_INIT;
-  state.port_num = static_cast<std::uint8_t>(local.port().port);
-  state.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-  if (local.device().atomic_cap != IBV_ATOMIC_NONE)
-    state.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
-  if (const int failure = found_library().modify_qp(
-          queue_.get(), &state,
-          IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS))
+  auto step = step_to_init(local.port().port, local.device().atomic_cap);
+  if (const int failure = found_library().modify_qp(queue_.get(), &step.attributes, step.mask))
     throw_system_error(failure, "made a queue pair of {} to PE {} ready", local.port().name(),
                        route.pe);
 }
@@ -76,40 +65,21 @@ ibv_ah* connection::path() {
 }
 
 std::string connection::join(std::uint32_t queue, std::uint32_t first_packet) {
-  ibv_qp_attr state{};
-  const auto move = [&](const char* what, int mask) -> std::string {
-    const int failure = found_library().modify_qp(queue_.get(), &state, mask);
+  const auto take = [&](const char* what, queue_pair_step step) -> std::string {
+    const int failure = found_library().modify_qp(queue_.get(), &step.attributes, step.mask);
     if (failure == 0) return {};
     return fmt::format("{} could not {} on {}: {}", rail_.port().name(), what,
                        text_of(remote_.value), std::generic_category().message(failure));
   };
-  state.qp_state = IBV_QPS_RTR;
-  state.path_mtu = static_cast<ibv_mtu>(std::min(static_cast<int>(rail_.attributes().active_mtu),
-                                                 static_cast<int>(remote_.mtu_code)));
-  state.dest_qp_num = queue;
-  state.rq_psn = first_packet;
-  state.max_dest_rd_atomic = rail_.address().most_reads;
-  state.min_rnr_timer = receiver_retry_timer;
-  state.ah_attr = rail_.path_to(remote_);
-  auto problem = move("receive from a queue pair",
-                      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
-                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
+  auto problem =
+      take("receive from a queue pair",
+           step_to_receive(rail_.path_to(remote_), rail_.address(), remote_, queue, first_packet));
   if (!problem.empty()) return problem;
-  state.qp_state = IBV_QPS_RTS;
-  state.timeout = static_cast<std::uint8_t>(options_.timeout);
-  state.retry_cnt = static_cast<std::uint8_t>(options_.retry_count);
-  state.rnr_retry = receiver_retry_for_ever;
-  state.sq_psn = first_packet_;
-  state.max_rd_atomic = static_cast<std::uint8_t>(reads_at_once());
   problem =
-      move("send to a queue pair", IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                                       IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+      take("send to a queue pair",
+           step_to_send(remote_, first_packet_, rail_.device().max_qp_init_rd_atom, options_));
   if (problem.empty()) joined_queue_ = queue;
   return problem;
-}
-
-int connection::reads_at_once() const {
-  return std::clamp(rail_.device().max_qp_init_rd_atom, 0, static_cast<int>(remote_.most_reads));
 }
 
 void connection::lose() {

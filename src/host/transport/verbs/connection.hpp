@@ -111,7 +111,6 @@ class connection {
     ibv_send_wr work;
     ibv_sge memory;
   };
-  int reads_at_once() const;
   /// Frees what operations hold that no card carries out.
   void forget();
 

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 
 #include "host/transport/verbs/gid_choice.hpp"
 #include "host/transport/verbs/port_list.hpp"
+#include "host/transport/verbs/queue_pair_steps.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle::verbs {
@@ -128,18 +128,7 @@ void rail::make_datagram_queue(std::uint32_t queue_key) {
 }
 
 ibv_ah_attr rail::path_to(const rail_address& peer) const {
-  ibv_ah_attr path{};
-  path.port_num = static_cast<std::uint8_t>(port_.port);
-  path.sl = static_cast<std::uint8_t>(options_.service_level);
-  path.dlid = peer.lid;
-  if (port_.link == link_layer::ethernet || peer.network != address_.network || peer.lid == 0) {
-    path.is_global = 1;
-    std::memcpy(path.grh.dgid.raw, peer.value.data(), peer.value.size());
-    path.grh.sgid_index = static_cast<std::uint8_t>(port_.chosen_gid);
-    path.grh.hop_limit = 255;
-    path.grh.traffic_class = static_cast<std::uint8_t>(options_.traffic_class);
-  }
-  return path;
+  return path_between(port_, address_, peer, options_);
 }
 
 send_completions& rail::completions_for(int depth) {
