@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 The heddle developers
 # SPDX-License-Identifier: Apache-2.0
 #
-# Jobs that meet by unique id, without a launcher, on imitated hosts; and the interfaces that jobs take where hosts have two.
-# Status 77: cannot be run here.
+# Jobs that meet by unique id, without a launcher, on imitated hosts; the interfaces that jobs take where hosts have two; and
+# the processors that proxies take near them. Status 77: cannot be run here.
 # usage: interfaces_test.sh BIN-FOLDER tcp|libfabric
 set -uo pipefail
 bin=$1 here=$(cd "$(dirname "$0")" && pwd)
@@ -45,7 +45,32 @@ two_interfaces() {
   count_right "both by eth1" 2
 }
 
+# near HOST PROCESSORS: what the kernel would tell of its eth0, were it a card of a PCIe bus.
+near() {
+  "$here/hosts.sh" on "$folder/2" "$1" -- sh -c '
+    mountpoint -q /sys/class/net || mount -t tmpfs tmpfs /sys/class/net
+    mkdir -p /sys/class/net/eth0/device && echo "$0" >/sys/class/net/eth0/device/local_cpulist' "$2"
+}
+
+# Of the processors that this test may use the first and the last.
+proxies_near_cards() {
+  local all first last
+  all=$(sed -n 's/^Cpus_allowed_list:\t//p' /proc/self/status)
+  first=${all%%[-,]*} last=${all##*[-,]}
+  [ "$first" != "$last" ] || { echo "one processor: that proxies run near cards was not tried"; return; }
+  near 1 "$last"
+  near 2 1000-1003
+  check "a proxy runs near its card" 0 "^PE 0: proxy on $last, main on $all$" job 2 1 "$bin/placed_pe"
+  count_told "a card near processors that there are not" 1 "^PE 1: proxy on $all, main on $all$"
+  check "heddle-info tells where the proxy runs" 0 "^  proxy_processors +$last$" job 2 1 "$bin/heddle-info"
+  near 2 "$first,$last"
+  check "a proxy stays where its PE may run" 0 "^PE 1: proxy on $first, main on $first$" job 2 1 taskset -c "$first" "$bin/placed_pe"
+  count_told "a card near processors that the PE may not use" 1 "^PE 0: proxy on $first, main on $first$"
+}
+
 make_hosts 2 3
 [ "$HEDDLE_TRANSPORT" != tcp ] || unique_ids  # they differ before there is a network
 two_interfaces
+"$here/hosts.sh" link "$folder/2" 2 up
+proxies_near_cards
 finish
