@@ -59,6 +59,35 @@ TEST_CASE("put and get move every size, from and to any address and kind of memo
   });
 }
 
+TEST_CASE("what moves nothing is done, and its signal arrives") {
+  proxy_job job({.n_pes = 2});
+  job.run([&](test_pe& self) {
+    auto* target = self.user(64);
+    auto* words = self.user<std::uint64_t>(64);
+    auto* ready = self.user<std::uint64_t>(0);
+    std::uint64_t own = 7;
+    auto* bytes = reinterpret_cast<std::byte*>(&own);
+    for (std::uint64_t round = 1; round <= 20; ++round) {
+      self.team.put(one, target, bytes, 0, self.right());
+      self.team.put_nbi(one, target, bytes, 0, self.right());
+      self.team.get(one, bytes, target, 0, self.right());
+      self.team.get_nbi(one, bytes, target, 0, self.right());
+      self.team.iput(one, words, &own, 3, 2, 0, self.right());
+      self.team.iget(one, &own, words, 2, 3, 0, self.right());
+      self.team.put_signal(one, target, bytes, 0, ready, 1, signal_op::add, self.right());
+      self.team.put_signal_nbi(one, target, bytes, 0, ready + 1, round, signal_op::set,
+                               self.right());
+      self.wait(ready, cmp::ge, round, "a signal added with nothing");
+      self.wait(ready + 1, cmp::ge, round, "a signal set with nothing");
+    }
+    self.team.quiet();
+    self.barrier();
+    expect(*ready == 20, "a signal was added more than once");
+    expect(own == 7, "a get of nothing wrote");
+    expect(*words == 0, "a put of nothing wrote");
+  });
+}
+
 TEST_CASE("large puts and gets, many at a time, without waiting for each") {
   constexpr std::size_t size = 3 * mib + 77;
   constexpr std::size_t n = 4;

@@ -53,6 +53,22 @@ TEST_CASE("writes and reads of every size and alignment move exactly their bytes
   });
 }
 
+TEST_CASE("a write of nothing is done, and counted where writes are, and touches nothing") {
+  run_job({}, [](test_pe& self) {
+    self.expose(0, self.heap().size());
+    const auto source = self.local(8);
+    fill(source, 3);
+    for (const std::uint64_t at : {std::uint64_t{0}, std::uint64_t{77}, self.heap().size() - 1})
+      self.write({1 - self.pe(), 0, at}, source.first(0));
+    if (self.network().about().order == transport::message_order::counted)
+      self.wait("the other's writes", [&] { return self.told.arrived.size() == 3; });
+    self.meet();
+    expect(std::all_of(self.heap().begin(), self.heap().end(),
+                       [](std::byte each) { return each == std::byte{0}; }),
+           "a write of nothing wrote");
+  });
+}
+
 TEST_CASE("64 MiB go through, in as many pieces as the network wants") {
   run_job({.heap_bytes = 64 << 20, .deadline = 60}, [](test_pe& self) {
     self.expose(0, self.heap().size());

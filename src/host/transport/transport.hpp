@@ -147,7 +147,7 @@ class transport {
   [[nodiscard]] virtual bool post_write(int lane, const remote_place& to, const void* from,
                                         std::size_t size, std::uint64_t token,
                                         std::uint32_t immediate) = 0;
-  /// Copies from the place.
+  /// Copies from the place; size > 0, since not every network ends a read of nothing.
   [[nodiscard]] virtual bool post_read(int lane, void* to, const remote_place& from,
                                        std::size_t size, std::uint64_t token) = 0;
   /// On an aligned word of 8 bytes: adds `value`, or replaces `compare` by `value`.
