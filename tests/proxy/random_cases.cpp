@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "proxy_job.hpp"
@@ -12,6 +13,7 @@
 namespace heddle::testing {
 namespace {
 
+constexpr std::uint64_t unread = 0x5555555555555555;
 constexpr std::size_t range = 256 << 10;  ///< of each PE's heap, that one other PE alone writes
 
 /// Every PE owns a range of every other's heap: what is in there it alone decides, and knows.
@@ -52,41 +54,10 @@ class writer {
         team_.p(reinterpret_cast<std::uint64_t*>(place(word)), value, pe);
         return keep(pe, word, &value, 8);
       }
-      case 6: {  // what has been put is got after quiet alone
-        team_.quiet();
-        forget();
-        std::vector<std::byte> got(size);
-        team_.get(one, got.data(), place(at), size, pe);
-        return expect(std::memcmp(got.data(), &known(pe)[at], size) == 0,
-                      fmt::format("{} bytes got from {} of PE {}", size, at, pe));
-      }
-      case 7: {  // atomics of this PE alone: the value is known
-        const std::size_t word = at / 8 * 8;
-        claim(pe, word, 8);
-        std::uint64_t before = 0;
-        std::memcpy(&before, &known(pe)[word], 8);
-        const std::uint64_t value = self_.random();
-        auto* target = reinterpret_cast<std::uint64_t*>(place(word));
-        team_.fence();
-        std::uint64_t after = value;
-        switch (self_.below(4)) {
-          case 0:
-            team_.atomic_add(target, value, pe);
-            after = before + value;
-            break;
-          case 1:
-            expect(team_.atomic_swap(target, value, pe) == before, "what a swap found");
-            break;
-          case 2:
-            expect(team_.atomic_compare_swap(target, before, value, pe) == before,
-                   "what a compare_swap found");
-            break;
-          default:
-            expect(team_.atomic_fetch_xor(target, value, pe) == before, "what an xor found");
-            after = before ^ value;
-        }
-        return keep(pe, word, &after, 8);
-      }
+      case 6:
+        return get_back(pe, at, size);
+      case 7:
+        return self_.below(2) == 0 ? update<std::uint64_t>(pe, at) : update<std::uint32_t>(pe, at);
       case 8: {
         const std::size_t word = at / 8 * 8, n = 1 + self_.below(20), stride = 1 + self_.below(4);
         if (word + n * stride * 8 > range) return;
@@ -128,6 +99,124 @@ class writer {
   }
 
  private:
+  /// What has been put is got after quiet alone: in one way of four.
+  void get_back(int pe, std::size_t at, std::size_t size) {
+    team_.quiet();
+    forget();
+    switch (self_.below(4)) {
+      case 0: {
+        std::vector<std::byte> got(size);
+        team_.get(one, got.data(), place(at), size, pe);
+        return expect_known(got.data(), pe, at, size, "get");
+      }
+      case 1: {  // in pieces
+        std::vector<std::byte> got(size);
+        const std::size_t piece = 1 + self_.below(size);
+        for (std::size_t i = 0; i < size; i += piece)
+          team_.get_nbi(one, &got[i], place(at + i), std::min(piece, size - i), pe);
+        team_.quiet();
+        return expect_known(got.data(), pe, at, size, "get_nbi");
+      }
+      case 2: {
+        const std::size_t there = 1 + self_.below(4), here = 1 + self_.below(3);
+        const std::size_t word = at / 8 * 8;
+        const std::size_t n = std::min(1 + self_.below(20), (range - word) / (there * 8));
+        std::vector<std::uint64_t> got(n * here, unread);
+        team_.iget(one, got.data(), reinterpret_cast<const std::uint64_t*>(place(word)), here,
+                   there, n, pe);
+        for (std::size_t i = 0; i < got.size(); ++i)
+          if (i % here == 0)
+            expect_known(&got[i], pe, word + i / here * there * 8, 8, "iget");
+          else
+            expect(got[i] == unread, "an iget wrote between its elements");
+        return;
+      }
+      default: {
+        const auto got = team_.g(reinterpret_cast<const std::uint16_t*>(place(at / 2 * 2)), pe);
+        return expect_known(&got, pe, at / 2 * 2, sizeof got, "g");
+      }
+    }
+  }
+
+  /// Atomics of this PE alone: the value is known.
+  template <class Word>
+  void update(int pe, std::size_t at) {
+    at = at / sizeof(Word) * sizeof(Word);
+    claim(pe, at, sizeof(Word));
+    Word before = 0;
+    std::memcpy(&before, &known(pe)[at], sizeof before);
+    const auto value = static_cast<Word>(self_.random());
+    auto* target = reinterpret_cast<Word*>(place(at));
+    team_.fence();
+    Word after = before;
+    Word found = before;
+    const auto kind = self_.below(15);
+    switch (kind) {
+      case 0:
+        team_.atomic_set(target, after = value, pe);
+        break;
+      case 1:
+        team_.atomic_add(target, value, pe);
+        after = before + value;
+        break;
+      case 2:
+        team_.atomic_inc(target, pe);
+        after = before + 1;
+        break;
+      case 3:
+        team_.atomic_and(target, value, pe);
+        after = before & value;
+        break;
+      case 4:
+        team_.atomic_or(target, value, pe);
+        after = before | value;
+        break;
+      case 5:
+        team_.atomic_xor(target, value, pe);
+        after = before ^ value;
+        break;
+      case 6:
+        found = team_.atomic_fetch(target, pe);
+        break;
+      case 7:
+        found = team_.atomic_swap(target, after = value, pe);
+        break;
+      case 8:
+        found = team_.atomic_compare_swap(target, before, after = value, pe);
+        break;
+      case 9:  // of a value that is not there
+        found = team_.atomic_compare_swap(target, static_cast<Word>(~before), value, pe);
+        break;
+      case 10:
+        found = team_.atomic_fetch_add(target, value, pe);
+        after = before + value;
+        break;
+      case 11:
+        found = team_.atomic_fetch_inc(target, pe);
+        after = before + 1;
+        break;
+      case 12:
+        found = team_.atomic_fetch_and(target, value, pe);
+        after = before & value;
+        break;
+      case 13:
+        found = team_.atomic_fetch_or(target, value, pe);
+        after = before | value;
+        break;
+      default:
+        found = team_.atomic_fetch_xor(target, value, pe);
+        after = before ^ value;
+    }
+    expect(found == before, fmt::format("atomic {} of {} bytes at {} of PE {} found {}, not {}",
+                                        kind, sizeof(Word), at, pe, found, before));
+    keep(pe, at, &after, sizeof after);
+  }
+
+  void expect_known(const void* got, int pe, std::size_t at, std::size_t size, const char* how) {
+    expect(std::memcmp(got, &known(pe)[at], size) == 0,
+           fmt::format("{} bytes from {} of PE {}, by {}", size, at, pe, how));
+  }
+
   std::byte* place(std::size_t at) const {
     return self_.user(static_cast<std::size_t>(self_.pe) * range + at);
   }
