@@ -25,14 +25,18 @@ void expect_known(test_pe& self, std::uint64_t fetched) {
          fmt::format("PE {} goes on with {} of a PE that is lost", self.pe, fetched));
 }
 
+enum class loss : std::uint8_t {
+  death,
+  of_network  ///< the PE lives, and the network says that it cannot be reached
+};
+
 /// `use(PE, dead)` waits for the dead PE in some way; all that do end, and know of whom. Whoever
 /// reaches for it is told by the network, where that tells, before a wait passes its deadline.
-void one_dies(const char* what, const std::function<void(test_pe&, int)>& use,
-              bool reaches = true) {
-  if (!chosen_network().outlives_peers) return;
+void one_is_lost(const char* what, loss how, const std::function<void(test_pe&, int)>& use,
+                 bool reaches) {
   constexpr int dead = 2;
   // After the network tells of it, if it does, on a busy machine too.
-  const bool is_told = reaches && chosen_network().tells_of_loss;
+  const bool is_told = how == loss::of_network || (reaches && chosen_network().tells_of_loss);
   const double timeout = 2 * chosen_network().tells_loss_in + (is_told ? 5 : 0);
   proxy_job job(
       {.n_pes = 3, .contexts = 2, .timeout = timeout, .network_timeout = 1, .meets_at_end = false});
@@ -47,7 +51,7 @@ void one_dies(const char* what, const std::function<void(test_pe&, int)>& use,
       while (is_used < 2)
         self.team.test(one, self.user<std::uint64_t>(8), cmp::ne, std::uint64_t{0});
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      job.kill(dead);
+      how == loss::death ? job.kill(dead) : job.lose(dead);
       return;
     }
     ++is_used;
@@ -104,6 +108,12 @@ void one_dies(const char* what, const std::function<void(test_pe&, int)>& use,
     }
     store(&reply.taken, at + 1, release);
   });
+}
+
+void one_dies(const char* what, const std::function<void(test_pe&, int)>& use,
+              bool reaches = true) {
+  if (chosen_network().outlives_peers) one_is_lost(what, loss::death, use, reaches);
+  if (chosen_network().loses_peers) one_is_lost(what, loss::of_network, use, reaches);
 }
 
 TEST_CASE("who puts to a PE that dies is told") {

@@ -110,13 +110,22 @@ network unruly(network inner) {
           .make =
               [inner](int n_pes, double timeout, std::uint64_t seed) {
                 auto made = inner.make(n_pes, timeout, seed);
-                for (auto& each : made.transports)
-                  each = std::make_unique<conformance::unruly_transport>(std::move(each), ++seed);
+                std::vector<conformance::unruly_transport*> all;
+                for (auto& each : made.transports) {
+                  auto wrapped =
+                      std::make_unique<conformance::unruly_transport>(std::move(each), ++seed);
+                  all.push_back(wrapped.get());
+                  each = std::move(wrapped);
+                }
+                made.lose = [all](int of, int pe) {
+                  all[static_cast<std::size_t>(of)]->lose_soon(pe);
+                };
                 return made;
               },
           .gives_events = inner.gives_events,
           .outlives_peers = inner.outlives_peers,
           .tells_of_loss = inner.tells_of_loss,
+          .loses_peers = true,
           .tells_loss_in = inner.tells_loss_in};
 }
 

@@ -17,6 +17,8 @@ namespace heddle::testing {
 struct made_network {
   std::shared_ptr<memory_network> memory;  ///< outlives the transports; null: another network
   std::vector<std::unique_ptr<transport>> transports;
+  /// PE `of` is told that `pe` is lost; of any thread. Of a network that loses_peers.
+  std::function<void(int of, int pe)> lose;
 };
 
 /// A network that the suite runs on.
@@ -34,6 +36,8 @@ struct network {
   bool outlives_peers = true;
   /// Who reaches for a peer that has gone is told of it.
   bool tells_of_loss = false;
+  /// Can be made to tell so of a peer that lives.
+  bool loses_peers = false;
   /// Seconds after which it tells of a peer that has gone, where it does.
   double tells_loss_in = 1;
 };

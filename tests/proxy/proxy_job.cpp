@@ -178,6 +178,11 @@ void proxy_job::conceal(int pe, std::size_t from) const {
 
 void proxy_job::kill(int pe) { at(pe).driver.reset(); }
 
+void proxy_job::lose(int pe) const {
+  for (int other = 0; other < n_pes(); ++other)
+    if (other != pe) network_.lose(other, pe);
+}
+
 std::vector<proxy_job::failure> proxy_job::failures(int pe) const {
   const std::scoped_lock lock(at(pe).guard);
   return at(pe).failures;

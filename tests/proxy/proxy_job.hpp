@@ -111,6 +111,8 @@ class proxy_job {
   void conceal(int pe, std::size_t from) const;
   /// Ends a PE's proxy and transport, as its death would.
   void kill(int pe);
+  /// A network that loses_peers loses one that lives, to all others.
+  void lose(int pe) const;
   /// What the PE's proxy told of failures.
   [[nodiscard]] std::vector<failure> failures(int pe) const;
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -32,12 +33,16 @@ class unruly_transport final : public transport {
     traits_.is_ordered = false;
   }
 
-  /// From now on nothing reaches `pe`; told by the next progress().
+  /// From now on nothing reaches `pe`; told by progress(), once nothing is under way by which the
+  /// inner transport, which knows of no loss, would touch this PE's memory.
   void lose(int pe) {
     if (!lost_.insert(pe).second) return;
-    drop(pe);
-    failures_.emplace_back(pe, "PE " + std::to_string(pe) + " was lost by the test");
+    forget(pe);
+    failures_.push_back({pe, "PE " + std::to_string(pe) + " was lost by the test", true});
   }
+
+  /// The same, of any thread: at the next progress().
+  void lose_soon(int pe) { loses_soon_.store(pe); }
 
   [[nodiscard]] const traits& about() const override { return traits_; }
   [[nodiscard]] bytes address() const override { return inner_->address(); }
@@ -104,25 +109,35 @@ class unruly_transport final : public transport {
 
   bool progress(listener& listener) override {
     bool any = false;
+    if (const int pe = loses_soon_.exchange(nobody); pe != nobody) lose(pe);
     for (auto& [name, queue] : queues_)
       while (!queue.empty() && !one_in(3) && forward_one(queue)) any = true;
     std::erase_if(queues_, [](auto& each) { return each.second.empty(); });
     late_.told = &listener;
     any |= inner_->progress(late_);
     any |= tell(listener);
-    for (auto& [pe, reason] : std::exchange(failures_, {})) {
-      listener.on_failure(pe, reason);
+    for (auto& each : std::exchange(failures_, {})) {
+      if (each.is_by_test && is_under_way(each.pe)) {
+        failures_.push_back(std::move(each));
+        continue;
+      }
+      listener.on_failure(each.pe, each.reason);
       any = true;
     }
     if (late_.messages.empty() && late_.events.empty())
       for (const int pe : std::exchange(late_.left, {})) {
         lost_.insert(pe);
-        drop(pe);
+        end(pe);
         listener.on_left(pe);
       }
     return any;
   }
 
+  void drop(int pe) override {
+    lost_.insert(pe);
+    end(pe);
+    inner_->drop(pe);
+  }
   void leave() override {
     for (auto& [name, queue] : queues_)
       while (!queue.empty() && forward_one(queue)) {
@@ -132,8 +147,8 @@ class unruly_transport final : public transport {
 
   [[nodiscard]] int wait_descriptor() const override { return inner_->wait_descriptor(); }
   [[nodiscard]] bool may_wait() override {
-    return queues_.empty() && late_.messages.empty() && late_.events.empty() &&
-           late_.left.empty() && failures_.empty() && inner_->may_wait();
+    return loses_soon_ == nobody && queues_.empty() && late_.messages.empty() &&
+           late_.events.empty() && late_.left.empty() && failures_.empty() && inner_->may_wait();
   }
   [[nodiscard]] bool tries_again() const override { return inner_->tries_again(); }
 
@@ -170,9 +185,9 @@ class unruly_transport final : public transport {
       events.push_back({false, token, value});
     }
     void on_failure(int pe, const std::string& reason) override {
+      owner.end(pe);
       if (pe >= 0 && !owner.lost_.insert(pe).second) return;
-      owner.drop(pe);
-      owner.failures_.emplace_back(pe, reason);
+      owner.failures_.push_back({pe, reason, false});
     }
     void on_left(int pe) override { left.push_back(pe); }
     bool is_wanted(std::uint64_t token) override { return told->is_wanted(token); }
@@ -259,15 +274,36 @@ class unruly_transport final : public transport {
     return any;
   }
 
-  void drop(int pe) {
+  /// What waits here for that PE (-1: for all) does not go.
+  void forget(int pe) {
     for (auto& [name, queue] : queues_) {
       if (name.first != pe && pe >= 0) continue;
-      n_messages_ -= static_cast<std::size_t>(std::count_if(
-          queue.begin(), queue.end(), [](auto& one) { return one.kind == item::kind::message; }));
+      for (const auto& one : queue) {
+        if (one.kind == item::kind::message)
+          --n_messages_;
+        else
+          tokens_.erase(one.token);
+      }
       queue.clear();
     }
   }
+  /// Nor does the inner transport carry anything for it any more.
+  void end(int pe) {
+    forget(pe);
+    ended_.insert(pe);
+  }
+  [[nodiscard]] bool is_under_way(int pe) const {
+    if (ended_.contains(pe) || ended_.contains(-1)) return false;
+    return std::any_of(tokens_.begin(), tokens_.end(),
+                       [pe](const auto& each) { return each.second == pe; });
+  }
 
+  struct failure {
+    int pe;
+    std::string reason;
+    bool is_by_test;
+  };
+  static constexpr int nobody = -2;
   static constexpr std::size_t most_items = 64;
   static constexpr std::size_t most_messages = 64;
 
@@ -279,7 +315,9 @@ class unruly_transport final : public transport {
   std::deque<std::vector<std::byte>> begun_;
   std::map<std::uint64_t, int> tokens_;  ///< whose they are
   std::set<int> lost_;
-  std::vector<std::pair<int, std::string>> failures_;
+  std::set<int> ended_;  ///< of these the inner transport knows too
+  std::atomic<int> loses_soon_{nobody};
+  std::vector<failure> failures_;
   late_listener late_{*this};
 };
 
