@@ -202,6 +202,21 @@ check "the rows of --json" 0 "^4 rows$" python3 "$here/check_rows.py" "$scratch/
 rm -f "$scratch/rows.json"
 check "rate through the network" 0 "values : 0 OK" "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-perf" rate --no-p2p \
   --transport tcp -b 8 -e 600 -f 75 -n 3 --queues 3
+# reached NAME NETWORK HOW...: by these options of heddle-perf its PEs reach each other by that network.
+reached() {
+  check "$1" 0 "INFO transport: .* are reached by $2 " "${run[@]}" 2 -x HEDDLE_DEBUG=INFO -x HEDDLE_DEBUG_SUBSYS=TRANSPORT \
+    "$perf" put -b 8 -e 70000 -f 93 -n 1 -w 0 --no-p2p "${@:3}"
+}
+reached "--transport tcp" tcp --transport tcp
+HEDDLE_TRANSPORT=none reached "--transport before the environment" tcp --transport tcp
+if "$bin/heddle-info" --no-job | grep -q "^  tcp;ofi_rxm "; then
+  reached "--transport libfabric" libfabric --transport libfabric
+  for provider in "tcp;ofi_rxm" sockets; do reached "--provider $provider" "libfabric $provider" --provider "$provider"; done
+fi
+check "--provider of what is not there" 1 "HEDDLE_FABRIC_PROVIDER=carrot, and there is no network" "${run[@]}" 2 "$perf" put --no-p2p --provider carrot
+check "as many queues as HEDDLE_CONTEXTS" 0 " 0 +3 +[0-9.]+$" "${run[@]}" 2 -x HEDDLE_CONTEXTS=3 "$perf" rate --no-p2p -b 8 -e 8 -n 1 -w 0
+check "more queues than HEDDLE_CONTEXTS" 2 "queues 4: .* of which there are 3; raise HEDDLE_CONTEXTS" \
+  "${run[@]}" 2 -x HEDDLE_CONTEXTS=3 "$perf" rate --no-p2p -b 8 -e 8 -n 1 -w 0 --queues 4
 perf() { check "$1" "$2" "$3" "${run[@]}" 3 "$perf" "${@:4}"; }
 for operation in reduce_scatter_v all_gather_v all_to_all_v; do
   perf "$operation" 0 "values : 0 OK" $operation -b 0 -e 70000 -f 4000 -d all -o all -n 1 -w 0
