@@ -40,5 +40,5 @@ for _ in 1 2 3; do
   perftest perftest_write_rate 8 '1 / $5' ib_write_bw -n 2000 -t 64
   perftest perftest_atomic_rate 8 '1 / $5' ib_atomic_bw -n 1000
 
-  "$(dirname "$0")/../tests/rdma_vm/pair.sh" "$program" --batches 3 --batch-us 200000 --idle-s 0
+  "$(dirname "$0")/../tests/rdma_vm/pair.sh" "$program" --batches 3 --batch-us 200000 --idle-s 1
 done

@@ -192,6 +192,15 @@ def collectives_against_bare(block: dict[str, Series]) -> list[Verdict]:
     return verdicts
 
 
+def idle_rule(series: Series, rule: str) -> Verdict:
+    limit = "less than 1 %"
+    idle = series.median("network_idle", "heddle", 0)
+    if idle is None:
+        return Verdict(rule, limit, False, f"not measured: {missing(series)}")
+    given = series.values("network_idle", "heddle", 0)
+    return Verdict(rule, limit, idle < 1e4, f"{idle / 1e4:.3f} %" + lost_rounds(given.count(None), len(given)))
+
+
 def network_put_rules(results: Results) -> list[Verdict]:
     block = results["network_put"]
     heddle, bare = block["heddle"], block["bare libfabric"]
@@ -215,15 +224,7 @@ def network_put_rules(results: Results) -> list[Verdict]:
     verdicts.append(decide("a PE whose threads all sleep answers over TCP, 2 hosts, against a process that sleeps in poll()",
                            "at most 2 x", [8], [woken], 2.0, False, missing(block["heddle, tcp"], bare)))
     for name in ("heddle", "heddle, tcp"):
-        idle = block[name].median("network_idle", "heddle", 0)
-        given = block[name].values("network_idle", "heddle", 0)
-        rule, limit = (f"a PE with a network that sleeps ({name}): share of a processor",
-                       "less than 1 %")
-        if idle is None:
-            verdicts.append(Verdict(rule, limit, False, f"not measured: {missing(block[name])}"))
-        else:
-            verdicts.append(Verdict(rule, limit, idle < 1e4,
-                                    f"{idle / 1e4:.3f} %" + lost_rounds(given.count(None), len(given))))
+        verdicts.append(idle_rule(block[name], f"a PE with a network that sleeps ({name}): share of a processor"))
     return verdicts
 
 
@@ -290,6 +291,7 @@ def rdma_rules(results: Results) -> list[Verdict]:
              1 / 0.8, True)):
         ratio = compare(both, (ours, "heddle"), both, (theirs, "perftest"), size)
         verdicts.append(decide(rule, limit, [size], [ratio], bound, False, missing(both), inverse))
+    verdicts.append(idle_rule(both, "a PE with a network that sleeps (verbs): share of an emulated processor"))
     return verdicts
 
 

@@ -127,13 +127,13 @@ class Verdicts(unittest.TestCase):
         results = {block.name: {c.name: absent for c in block.contenders}
                    for block in every_block()}
         verdicts = rules.judge(results)
-        self.assertEqual(len(verdicts), 88)
+        self.assertEqual(len(verdicts), 89)
         self.assertIn("put, heddle: heddle-run is not built", verdicts[0].found)
         for verdict in verdicts:
             self.assertFalse(verdict.passed)
         for verdict in verdicts[1:]:
             self.assertIn("not measured: heddle-run is not built", verdict.found)
-        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 88)
+        self.assertEqual(report.rules_table(verdicts).count("FAIL"), 89)
 
 
 class Tables(unittest.TestCase):
@@ -218,6 +218,14 @@ class NetworkPut(unittest.TestCase):
         one = Series(rounds=[{("perftest_write_lat", "perftest", 8): 600.0,
                               ("network_signal", "heddle", 8): 900.0}])
         self.assertIn("| 600.0 | 900.0 | 1.50 |", report.rdma_section({"machine": one}))
+
+    def test_a_pe_over_verbs_that_sleeps_takes_less_than_a_hundredth(self):
+        def idle(us):
+            one = Series(rounds=[{("network_idle", "heddle", 0): us} if us else {}])
+            return rules.rdma_rules({"rdma": {"machine": one}})[-1]
+        self.assertTrue(idle(9999.0).passed)
+        self.assertFalse(idle(10001.0).passed)
+        self.assertIn("not measured", idle(None).found)
 
 
 class Collectives(unittest.TestCase):
