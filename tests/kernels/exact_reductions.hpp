@@ -44,6 +44,7 @@ struct reduced_type {
   std::size_t size;
   exact_pattern (*pattern)(int reduction, int pe, int n_pes);
   heddle_op_t (*create_twice)(const team&);  ///< a sum times two
+  octets (*neutral)(int reduction);          ///< an input that changes no sum or no product
 };
 
 template <class T>
@@ -62,6 +63,14 @@ exact_pattern pattern_of(int reduction, int pe, int n_pes) {
 }
 
 template <class T>
+octets neutral_of(int reduction) {
+  const std::vector<T> all(exact_pattern::period, from_int<T>(reduction == HEDDLE_PROD ? 1 : 0));
+  octets made(all.size() * sizeof(T));
+  std::memcpy(made.data(), all.data(), made.size());
+  return made;
+}
+
+template <class T>
 heddle_op_t create_sum_times_two(const team& team) {
   const typename accumulator<T>::type two{2};
   heddle_op_t made{};
@@ -73,7 +82,7 @@ heddle_op_t create_sum_times_two(const team& team) {
 template <class T>
 constexpr reduced_type reduced_type_of() {
   return {static_cast<heddle_type_t>(element_type<T>), sizeof(T), pattern_of<T>,
-          create_sum_times_two<T>};
+          create_sum_times_two<T>, neutral_of<T>};
 }
 
 inline constexpr std::array reduced_types = {

@@ -130,7 +130,7 @@ class caller {
         input_(symmetric ? heap_.data() : own_.data()),
         output_(input_ + most * pieces()) {}
 
-  void call(which what, std::size_t n, int blocks, bool alone) {
+  void call(which what, std::size_t n, int blocks, bool alone, int block_threads = threads()) {
     ++calls_;
     const int root = static_cast<int>((n + static_cast<std::size_t>(blocks)) % pieces());
     const std::size_t all = std::max<std::size_t>(n * pieces(), 1);
@@ -138,7 +138,7 @@ class caller {
     for (std::size_t i = 0; i < all; ++i) input[i] = value_of(calls_, me_, i);
     write(queue_, input_, input);
     write(queue_, output_, std::vector<int>(all, -1));
-    launch(queue_, blocks, threads(), call_one{}, what, alone, team_.ref(), input_, output_, n,
+    launch(queue_, blocks, block_threads, call_one{}, what, alone, team_.ref(), input_, output_, n,
            root);
     const bool in_place = what == which::all_reduce_in_place;
     const auto got = read(queue_, in_place ? input_ : output_, all);
@@ -306,7 +306,7 @@ TEST_CASE("kernels call every collective in teams of more than 64 PEs") {
       caller pe(self, world, most, true);
       for (const std::size_t n : {std::size_t{1}, std::size_t{257}, most})
         for (int what = 0; what <= static_cast<int>(which::scatter); ++what)
-          pe.call(static_cast<which>(what), n, n == 257 ? 2 : 1, false);
+          pe.call(static_cast<which>(what), n, n == 257 ? 2 : 1, false, 1);
     }
     // More slots than a hop has.
     const auto queue = self.create_stream();
@@ -374,7 +374,7 @@ TEST_CASE("kernels round small floats once along a ring, where that is asked for
       // 2048 + 1 + 1 + ... in float16, whose neighbours there are two apart.
       const float mine = self.my_pe() == 0 ? 2048 : 1;
       write(queue, memory.data(), std::vector<f16>(n_pes * n, from_float<f16>(mine)));
-      launch(queue, 2, threads(), small_sums{}, world.ref(), memory.data(), out, n);
+      launch(queue, 2, 1, small_sums{}, world.ref(), memory.data(), out, n);
       const float sum = to_float(from_float<f16>(2047 + static_cast<float>(n_pes)));
       const auto got = read(queue, out, (self.my_pe() == 1 ? 3 : 2) * n);
       check(std::all_of(got.begin(), got.end(), [&](f16 x) { return to_float(x) == sum; }),
