@@ -14,6 +14,7 @@
 
 #include "coll/dealt_domains.hpp"
 #include "coll/reduction_runner.hpp"
+#include "kernels/forced_way.hpp"
 
 using namespace heddle;
 using namespace heddle::testing;
@@ -204,6 +205,60 @@ TEST_CASE("inputs are combined in the order that is documented, alike on all PEs
     check_order<f16>(reduce, n_pes, chosen, HEDDLE_FLOAT16);
     check_order<bf16>(reduce, n_pes, chosen, HEDDLE_BFLOAT16);
   });
+}
+
+namespace {
+
+/// An AllReduce of a program's by that plan, each PE's elements.
+template <class T>
+void check_programs_order(const team& world, const plan& chosen, const std::string& name) {
+  const auto n_pes = world.n_pes();
+  const auto inputs = uneven_inputs<T>(n_pes, 3001);
+  const auto& mine = inputs[static_cast<std::size_t>(world.my_pe())];
+  std::vector<T> found(mine.size());
+  world.all_reduce(mine.data(), found.data(), mine.size(), op::sum);
+  std::size_t strange = 0;
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    std::vector<T> x;
+    for (const auto& column : inputs) x.push_back(column[i]);
+    const auto may_be = sums_of(chosen, x);
+    strange += std::none_of(may_be.begin(), may_be.end(),
+                            [&](const T& each) { return same_bits(each, found[i]); });
+  }
+  check(strange == 0, name + " of " + std::to_string(n_pes) + " PEs: " + std::to_string(strange) +
+                          " sums in another order");
+}
+
+}  // namespace
+
+TEST_CASE("a program's inputs are combined in that order wherever the PEs are") {
+  struct known_way {
+    way forced;
+    plan documented;
+  };
+  const auto simple = HEDDLE_PROTOCOL_SIMPLE;
+  const known_way ways[] = {
+      {{HEDDLE_ALGORITHM_ONE_SHOT, simple, "one_shot"}, {.algo = algorithm::one_shot}},
+      {{HEDDLE_ALGORITHM_TWO_SHOT, simple, "two_shot"}, {.algo = algorithm::two_shot}},
+      {{HEDDLE_ALGORITHM_RING, simple, "ring"}, {.algo = algorithm::ring}},
+      {{HEDDLE_ALGORITHM_RING, simple, "ring"}, {.algo = algorithm::ring, .wide = true}},
+      {{HEDDLE_ALGORITHM_TREE, simple, "tree"}, {.algo = algorithm::tree}},
+      {{HEDDLE_ALGORITHM_HIERARCHICAL, simple, "hierarchical"}, {.algo = algorithm::hierarchical}}};
+  for (const int n_pes : pe_counts({2, 3, 4}))
+    run_pes(n_pes, [&](runtime& self) {
+      const auto world = self.world();
+      const auto at = find_placement(self, self.create_stream());
+      for (const auto& [wanted, documented] : ways) {
+        if (wanted.algorithm == HEDDLE_ALGORITHM_HIERARCHICAL && !at.has_hierarchy) continue;
+        const forced here(world, HEDDLE_COLLECTIVE_ALL_REDUCE, wanted);
+        world.set_accumulate_f32(documented.wide);
+        const auto told = world.plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 3001, HEDDLE_FLOAT32);
+        check(told.rfind(wanted.name, 0) == 0, std::string(wanted.name) + " became " + told);
+        check_programs_order<float>(world, documented, told);
+        check_programs_order<f16>(world, documented, told);
+        world.set_accumulate_f32(false);
+      }
+    });
 }
 
 namespace {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "kernels/exact_reductions.hpp"
+#include "kernels/forced_way.hpp"
 #include "kernels/on_device.hpp"
 
 using namespace heddle;
@@ -24,12 +25,6 @@ using namespace heddle::testing;
 namespace {
 
 constexpr std::size_t most_bytes = 300'007;  // more than a slot, a packet and a half
-
-struct way {
-  heddle_algorithm_t algorithm;
-  heddle_protocol_t protocol;
-  const char* name;  ///< as heddle_plan begins
-};
 
 constexpr way ways[] = {
     {HEDDLE_ALGORITHM_ONE_SHOT, HEDDLE_PROTOCOL_SIMPLE, "one_shot simple"},
@@ -48,56 +43,6 @@ constexpr way ways[] = {
 
 constexpr heddle_collective_t reductions[] = {
     HEDDLE_COLLECTIVE_ALL_REDUCE, HEDDLE_COLLECTIVE_REDUCE_SCATTER, HEDDLE_COLLECTIVE_REDUCE};
-
-/// For as long as it lives, a team's calls of a collective go one way.
-class forced {
- public:
-  forced(const team& of, heddle_collective_t what, const way& wanted, int channels = 0)
-      : team_(of), what_(what), choice_{wanted.algorithm, wanted.protocol, channels, 0} {
-    team_.set_chooser(choose, this);
-  }
-  ~forced() { (void)heddle_team_set_chooser(team_.handle(), nullptr, nullptr); }
-  forced(const forced&) = delete;
-  forced& operator=(const forced&) = delete;
-
- private:
-  static void choose(void* self, heddle_collective_t what, std::size_t, int,
-                     heddle_choice_t* into) {
-    const auto& mine = *static_cast<const forced*>(self);
-    if (what == mine.what_) *into = mine.choice_;
-  }
-
-  team team_;
-  heddle_collective_t what_;
-  heddle_choice_t choice_;
-};
-
-/// Where the PEs of a job are to each other.
-struct placement {
-  bool all_mapped = true;
-  bool has_hierarchy = false;  ///< several hosts with as many PEs each, and several
-};
-
-placement find_placement(const runtime& self, const stream& queue) {
-  const auto world = self.world();
-  const auto n = static_cast<std::size_t>(self.n_pes());
-  const symmetric_array<int> sizes(self, n + 1);
-  placement found;
-  for (int pe = 0; pe < self.n_pes(); ++pe)
-    found.all_mapped &= self.ptr(sizes.data(), pe) != nullptr;
-  write(queue, sizes.data() + n,
-        std::vector<int>{found.all_mapped ? self.n_pes() : self.node().n_pes()});
-  world.all_gather(sizes.data() + n, sizes.data(), 1, queue);
-  const auto all = read(queue, static_cast<const int*>(sizes.data()), n);
-  // With P2P disabled the node has several PEs all the same, of which none maps another.
-  bool near = false;
-  for (int pe = 0; pe < self.n_pes(); ++pe)
-    near |= pe != self.my_pe() && self.ptr(sizes.data(), pe) != nullptr;
-  found.has_hierarchy =
-      !found.all_mapped && near && all[0] > 1 &&
-      std::all_of(all.begin(), all.end(), [&](int each) { return each == all[0]; });
-  return found;
-}
 
 /// Whether a collective has that way there; nothing falls back to another.
 bool has(const way& wanted, heddle_collective_t what, const placement& at) {
