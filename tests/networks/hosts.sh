@@ -127,7 +127,7 @@ down() {
   fi
   set_number=$(cat "$folder/set")
   # A veth goes with its namespace, which the kernel takes down when it has time.
-  for link in $(ip -o link show master "heddle$set_number" | sed 's/^[0-9]*: \([^@:]*\).*/\1/'); do
+  for link in $(ip -o link show master "heddle$set_number" 2>/dev/null | sed 's/^[0-9]*: \([^@:]*\).*/\1/'); do
     ip link del "$link" 2>/dev/null || true
   done
   ip link del "heddle$set_number" 2>/dev/null || true
@@ -148,6 +148,7 @@ on() {
 link() {
   keeper "$1" >/dev/null
   ip link set "heddle$(cat "$folder/set").$1" "$2"
+  [ "$2" != up ] || await_carrier "$(keeper "$1")" eth0
 }
 
 cable() {
@@ -157,6 +158,19 @@ cable() {
     nsenter --target "${processes[$end]}" --net bash -c 'ip addr add "$0/24" dev eth1 && ip link set eth1 up' \
       "10.78.$(cat "$folder/set").$((10 + ${*:end+1:1}))"
   done
+  for end in 0 1; do await_carrier "${processes[$end]}" eth1; done
+}
+
+# await_carrier PROCESS INTERFACE: a cable is noticed a moment after both its ends are up; until then libfabric has no
+# such interface.
+await_carrier() {
+  local _
+  for _ in $(seq 100); do
+    if nsenter --target "$1" --net ip -o link show "$2" 2>/dev/null | grep -q 'state UP'; then return; fi
+    sleep 0.05
+  done
+  echo "hosts.sh: $2 has no carrier after 5 seconds" >&2
+  return 1
 }
 
 netem() {
