@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "kernels/on_device.hpp"
+#include "kernels/piece_lists.hpp"
 
 using namespace heddle;
 using namespace heddle::testing;
@@ -36,19 +37,11 @@ constexpr const char* names[] = {"all_gather_v", "all_gather_v in place",
                                  "all_to_all_v", "reduce_scatter_v",
                                  "sendrecv",     "send and recv"};
 
-/// By PE: how many elements, and where.
-struct lists {
-  const heddle::size_t* in_counts;
-  const heddle::size_t* in_places;
-  const heddle::size_t* out_counts;
-  const heddle::size_t* out_places;
-};
-
 /// One call, from all blocks or from the last one.
 struct call_one {
   template <block_group Block>
   HEDDLE_FN void operator()(Block block, which what, bool alone, team_ref team, const int* input,
-                            int* output, lists of) const {
+                            int* output, piece_lists of) const {
     if (!alone)
       run(block, what, team, input, output, of);
     else if (block.block_rank() == block.num_blocks() - 1)
@@ -58,7 +51,7 @@ struct call_one {
  private:
   template <block_group Block>
   HEDDLE_FN static void run(Block block, which what, const team_ref& team, const int* input,
-                            int* output, const lists& of) {
+                            int* output, const piece_lists& of) {
     const int me = team.my_pe();
     const int next = (me + 1) % team.n_pes();
     const int previous = (me + team.n_pes() - 1) % team.n_pes();
@@ -133,7 +126,7 @@ class caller {
     const heddle::size_t* list = lists_.data();
     launch(queue_, blocks, block_threads, call_one{}, what, alone, team_.ref(),
            static_cast<const int*>(input_), output_,
-           lists{list, list + n_pes_, list + 2 * n_pes_, list + 3 * n_pes_});
+           piece_lists{list, list + n_pes_, list + 2 * n_pes_, list + 3 * n_pes_});
     expect(what, in, out, n, output);
     const auto got = read(queue_, output_, room_);
     check(got == output, std::string(names[static_cast<int>(what)]) + " of " + std::to_string(n) +

@@ -16,7 +16,9 @@
 #include <string>
 #include <vector>
 
+#include "kernels/call_scope.hpp"
 #include "kernels/on_device.hpp"
+#include "kernels/piece_lists.hpp"
 
 using namespace heddle;
 using namespace heddle::testing;
@@ -36,14 +38,6 @@ enum class moving : int {
 constexpr const char* names[] = {"broadcast", "all_gather",   "all_to_all",   "gather",
                                  "scatter",   "all_gather_v", "all_to_all_v", "sendrecv"};
 
-/// By PE: how many elements, and where.
-struct lists {
-  const heddle::size_t* in_counts;
-  const heddle::size_t* in_places;
-  const heddle::size_t* out_counts;
-  const heddle::size_t* out_places;
-};
-
 struct move_call {
   team_ref team;
   moving what;
@@ -52,7 +46,7 @@ struct move_call {
   std::byte* output;
   heddle::size_t n;
   int root;
-  lists of;
+  piece_lists of;
 };
 
 struct sixteen {
@@ -63,11 +57,7 @@ constexpr std::size_t sizes[] = {1, 2, 4, 8, 16};
 struct call_move {
   template <block_group Block>
   HEDDLE_FN void operator()(Block block, int size, const move_call& call) const {
-    if (call.alone && block.block_rank() + 1 < block.num_blocks()) return;
-    // A grid that is all of the grid: of one type with one block, and compiled once.
-    using part = detail::block_of_few<Block>;
-    const part all(block, block.block_rank(), block.num_blocks());
-    by_size(call.alone ? one_block(block) : all, size, call);
+    call_in_scope(block, call.alone, [&](const auto& scope) { by_size(scope, size, call); });
   }
 
  private:
@@ -91,7 +81,7 @@ struct call_move {
     const team_ref& team = call.team;
     const auto* input = reinterpret_cast<const T*>(call.input);
     auto* output = reinterpret_cast<T*>(call.output);
-    const lists& of = call.of;
+    const piece_lists& of = call.of;
     const int next = (team.my_pe() + 1) % team.n_pes();
     const int previous = (team.my_pe() + team.n_pes() - 1) % team.n_pes();
     switch (call.what) {
@@ -173,7 +163,7 @@ class caller {
     const bool alone = calls_ % 2 == 0;
     launch(queue_, blocks, calls_ % 5 == 0 ? threads() : 1, call_move{}, static_cast<int>(size),
            move_call{team_.ref(), what, alone, in, out, n, static_cast<int>(root),
-                     lists{list, list + n_pes, list + 2 * n_pes, list + 3 * n_pes}});
+                     piece_lists{list, list + n_pes, list + 2 * n_pes, list + 3 * n_pes}});
 
     const auto arrives = [&](std::size_t from, std::size_t first, std::size_t elements,
                              std::size_t at) {

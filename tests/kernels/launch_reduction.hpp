@@ -6,6 +6,7 @@
 #include <heddle/device/collectives.hpp>
 #include <heddle/device/launch.hpp>
 
+#include "kernels/call_scope.hpp"
 #include "kernels/reduction_call.hpp"
 
 /// For reductions_of_*.cpp alone, which instantiate it.
@@ -15,11 +16,7 @@ template <class T>
 struct call_reduction {
   template <block_group Block>
   HEDDLE_FN void operator()(Block block, const reduction_call& call) const {
-    if (call.alone && block.block_rank() + 1 < block.num_blocks()) return;
-    // A grid that is all of the grid: of one type with one block, and compiled once.
-    using part = detail::block_of_few<Block>;
-    const part all(block, block.block_rank(), block.num_blocks());
-    by_number(call.alone ? one_block(block) : all, call);
+    call_in_scope(block, call.alone, [&](const auto& scope) { by_number(scope, call); });
   }
 
  private:
