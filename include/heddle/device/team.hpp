@@ -267,7 +267,7 @@ class team_ref {
   HEDDLE_FN bool is_apart() const { return is_apart_ != 0; }
   /// How the host copies so many bytes.
   HEDDLE_FN detail::stores stores_for(size_t bytes) const {
-    return bytes < streaming_from_ ? detail::stores::cached : detail::stores::streaming;
+    return detail::choose_stores(bytes, streaming_from_);
   }
   /// Whether `pe` is reached through the proxy.
   HEDDLE_FN bool is_remote(int pe) const { return proxy_ && slots_[pe] < 0; }

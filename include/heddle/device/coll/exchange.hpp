@@ -175,7 +175,7 @@ class exchange_channel : mailbox_channel<B> {
   }
 
   HEDDLE_FN stores stores_for(size_t bytes) const {
-    return bytes >= args_.streaming_from ? stores::streaming : stores::cached;
+    return choose_stores(bytes, args_.streaming_from);
   }
   /// By all threads, without a sync.
   HEDDLE_FN void copy_own() const {

@@ -165,9 +165,7 @@ class relay_channel : mailbox_channel<B> {
       if (quantum_of(by_[i]) < least) least = quantum_of(by_[i]);
     return least;
   }
-  HEDDLE_FN stores how() const {
-    return args_.bytes >= args_.streaming_from ? stores::streaming : stores::cached;
-  }
+  HEDDLE_FN stores how() const { return choose_stores(args_.bytes, args_.streaming_from); }
 
   /// From the parent, into the output: all threads see it there.
   HEDDLE_FN bool receive(size_t step) {

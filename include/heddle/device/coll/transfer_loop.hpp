@@ -105,7 +105,7 @@ class transfer_loop {
   HEDDLE_FN bool begins_lane(int k) const { return k == 0 || !are_of_one_lane(k - 1, k); }
 
   HEDDLE_FN stores stores_for(size_t bytes) const {
-    return bytes >= args_.streaming_from ? stores::streaming : stores::cached;
+    return choose_stores(bytes, args_.streaming_from);
   }
 
   const transfers_args& args_;

@@ -20,6 +20,11 @@ struct alignas(16) vector16 {
 /// is overwritten.
 enum class stores { cached, streaming };
 
+/// Those of so many bytes, where `streaming_from` fill the caches.
+HEDDLE_FN constexpr stores choose_stores(size_t bytes, size_t streaming_from) {
+  return bytes >= streaming_from ? stores::streaming : stores::cached;
+}
+
 /// This thread's share of [0, n): contiguous, its inner borders multiples of `granule`.
 struct share {
   size_t begin, end;
