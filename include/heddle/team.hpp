@@ -211,60 +211,65 @@ class team {
                                 static_cast<heddle_op_t>(op), root, where.handle));
   }
 
-  // Collectives that combine nothing, as in heddle.h.
+  // Collectives that combine nothing, as in heddle.h. Of any trivially copyable type: what has no
+  // heddle_type_t goes as bytes.
 
-  template <element T>
+  template <class T>
   void broadcast(const T* input, T* output, std::size_t count, int root,
                  on_stream where = {}) const {
-    detail::check(heddle_broadcast(handle_, input, output, count, type_of<T>, root, where.handle));
+    detail::check(heddle_broadcast(handle_, input, output, moved<T>::count(count), moved<T>::type,
+                                   root, where.handle));
   }
-  template <element T>
+  template <class T>
   void all_gather(const T* input, T* output, std::size_t count, on_stream where = {}) const {
-    detail::check(heddle_all_gather(handle_, input, output, count, type_of<T>, where.handle));
+    detail::check(heddle_all_gather(handle_, input, output, moved<T>::count(count), moved<T>::type,
+                                    where.handle));
   }
-  template <element T>
+  template <class T>
   void all_to_all(const T* input, T* output, std::size_t count, on_stream where = {}) const {
-    detail::check(heddle_all_to_all(handle_, input, output, count, type_of<T>, where.handle));
+    detail::check(heddle_all_to_all(handle_, input, output, moved<T>::count(count), moved<T>::type,
+                                    where.handle));
   }
-  template <element T>
+  template <class T>
   void gather(const T* input, T* output, std::size_t count, int root, on_stream where = {}) const {
-    detail::check(heddle_gather(handle_, input, output, count, type_of<T>, root, where.handle));
+    detail::check(heddle_gather(handle_, input, output, moved<T>::count(count), moved<T>::type,
+                                root, where.handle));
   }
-  template <element T>
+  template <class T>
   void scatter(const T* input, T* output, std::size_t count, int root, on_stream where = {}) const {
-    detail::check(heddle_scatter(handle_, input, output, count, type_of<T>, root, where.handle));
+    detail::check(heddle_scatter(handle_, input, output, moved<T>::count(count), moved<T>::type,
+                                 root, where.handle));
   }
   /// The lists have n_pes elements.
-  template <element T>
+  template <class T>
   void all_gather_v(const T* input, T* output, const std::vector<std::size_t>& counts,
                     const std::vector<std::size_t>& displacements, on_stream where = {}) const {
-    require_list(counts);
-    require_list(displacements);
-    detail::check(heddle_all_gather_v(handle_, input, output, counts.data(), displacements.data(),
-                                      type_of<T>, where.handle));
+    detail::check(heddle_all_gather_v(handle_, input, output, moved_list<T>(counts).data(),
+                                      moved_list<T>(displacements).data(), moved<T>::type,
+                                      where.handle));
   }
-  template <element T>
+  template <class T>
   void all_to_all_v(const T* input, const std::vector<std::size_t>& input_counts,
                     const std::vector<std::size_t>& input_displacements, T* output,
                     const std::vector<std::size_t>& output_counts,
                     const std::vector<std::size_t>& output_displacements,
                     on_stream where = {}) const {
-    for (const auto* list :
-         {&input_counts, &input_displacements, &output_counts, &output_displacements})
-      require_list(*list);
-    detail::check(heddle_all_to_all_v(handle_, input, input_counts.data(),
-                                      input_displacements.data(), output, output_counts.data(),
-                                      output_displacements.data(), type_of<T>, where.handle));
+    detail::check(heddle_all_to_all_v(
+        handle_, input, moved_list<T>(input_counts).data(),
+        moved_list<T>(input_displacements).data(), output, moved_list<T>(output_counts).data(),
+        moved_list<T>(output_displacements).data(), moved<T>::type, where.handle));
   }
 
   /// As heddle_send and heddle_recv.
-  template <element T>
+  template <class T>
   void send(const T* buffer, std::size_t count, int peer, on_stream where = {}) const {
-    detail::check(heddle_send(handle_, buffer, count, type_of<T>, peer, where.handle));
+    detail::check(
+        heddle_send(handle_, buffer, moved<T>::count(count), moved<T>::type, peer, where.handle));
   }
-  template <element T>
+  template <class T>
   void recv(T* buffer, std::size_t count, int peer, on_stream where = {}) const {
-    detail::check(heddle_recv(handle_, buffer, count, type_of<T>, peer, where.handle));
+    detail::check(
+        heddle_recv(handle_, buffer, moved<T>::count(count), moved<T>::type, peer, where.handle));
   }
 
   /// Which way a call goes, and why: as heddle_plan.
@@ -313,6 +318,13 @@ class team {
   friend class runtime;
   template <class T>
   static constexpr auto type_of = static_cast<heddle_type_t>(element_type<T>);
+  template <class T>
+  using moved = detail::moved_elements<T>;
+  template <class T>
+  [[nodiscard]] decltype(auto) moved_list(const std::vector<std::size_t>& list) const {
+    require_list(list);
+    return moved<T>::list(list);
+  }
   void require_list(const std::vector<std::size_t>& list) const {
     if (list.size() != static_cast<std::size_t>(n_pes()))
       throw error(HEDDLE_ERROR_INVALID_ARGUMENT, "a list of " + std::to_string(list.size()) +
