@@ -17,15 +17,17 @@ namespace heddle {
 namespace {
 
 std::string order_of(const fi_info& info) {
-  const auto order = libfabric::promised_order(info);
-  if (!order) return "no order";
-  switch (*order) {
-    case transport::message_order::after_writes:
+  const auto ordering = libfabric::ordering_of(info);
+  if (!ordering) return "no order";
+  switch (*ordering) {
+    case libfabric::ordering::promised:
       return "messages after writes";
-    case transport::message_order::after_completions:
-      return "messages after completed writes";
-    case transport::message_order::counted:
+    case libfabric::ordering::counted:
       return "counted writes";
+    case libfabric::ordering::fenced:
+      return "messages fenced after writes";
+    case libfabric::ordering::awaited:
+      return "messages after completed writes";
   }
   return "no order";
 }

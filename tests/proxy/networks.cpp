@@ -62,7 +62,7 @@ network tcp() {
 }
 
 network fabric(const std::string& name, const std::string& provider,
-               std::optional<message_order> order = {}, bool outlives_peers = true) {
+               std::optional<libfabric::ordering> ordering = {}, bool outlives_peers = true) {
   return {.name = name,
           .make =
               [=](int n_pes, double timeout, std::uint64_t /*seed*/) {
@@ -70,7 +70,7 @@ network fabric(const std::string& name, const std::string& provider,
                 options.provider = provider;
                 options.one_host = true;
                 options.timeout = std::chrono::duration<double>(timeout);
-                options.order = order;
+                options.ordering = ordering;
                 made_network made;
                 for (int pe = 0; pe < n_pes; ++pe)
                   made.transports.push_back(make_libfabric_transport(options));
@@ -186,10 +186,11 @@ const std::vector<network>& networks() {
           false),
       tcp(),
       fabric("net", "net"),
-      fabric("net_counted", "net", message_order::counted),
-      fabric("net_completions", "net", message_order::after_completions),
+      fabric("net_counted", "net", libfabric::ordering::counted),
+      fabric("net_completions", "net", libfabric::ordering::awaited),
       fabric("tcp_rxm", "tcp;ofi_rxm"),
       fabric("sockets", "sockets"),
+      fabric("sockets_fenced", "sockets", libfabric::ordering::fenced),
       fabric("udp_rxd", "udp;ofi_rxd"),
       // It looks into the memory of a peer of its own process, which is unmapped when that goes.
       fabric("shm", "shm", {}, false),

@@ -376,19 +376,22 @@ TEST_CASE("of several offers of one place the first that fits counts") {
 }
 
 TEST_CASE("the order of messages follows from what is granted on both sides") {
-  using message_order = transport::message_order;
   offered one("net", "eth0");
-  CHECK(promised_order(one.info()) == message_order::after_writes);
+  CHECK(ordering_of(one.info()) == ordering::promised);
   one.info().rx_attr->msg_order = FI_ORDER_SAS;
-  CHECK(promised_order(one.info()) == message_order::after_completions);
+  CHECK(ordering_of(one.info()) == ordering::awaited);
+  one.info().caps |= FI_FENCE;
+  CHECK(ordering_of(one.info()) == ordering::fenced);
   one.info().domain_attr->cq_data_size = 4;
-  CHECK(promised_order(one.info()) == message_order::counted);
+  CHECK(ordering_of(one.info()) == ordering::counted);
   offered slingshot("cxi", "cxi0");
   slingshot.info().rx_attr->msg_order = FI_ORDER_SAS;
   slingshot.info().domain_attr->cq_data_size = 8;
-  CHECK(promised_order(slingshot.info()) == message_order::after_completions);
+  CHECK(ordering_of(slingshot.info()) == ordering::awaited);
+  slingshot.info().caps |= FI_FENCE;
+  CHECK(ordering_of(slingshot.info()) == ordering::fenced);
   one.info().rx_attr->msg_order = FI_ORDER_SAW;
-  CHECK_FALSE(promised_order(one.info()).has_value());
+  CHECK_FALSE(ordering_of(one.info()).has_value());
 }
 
 TEST_CASE("atomics that crash are none") {

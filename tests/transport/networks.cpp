@@ -11,17 +11,16 @@
 namespace heddle::conformance {
 namespace {
 
-using message_order = transport::message_order;
-
 network libfabric_network(std::string name, std::string provider,
-                          std::optional<message_order> order = {}, loss loss = loss::told) {
+                          std::optional<libfabric::ordering> ordering = {},
+                          loss loss = loss::told) {
   return {std::move(name),
           [=](std::chrono::duration<double> timeout) {
             libfabric_options options;
             options.provider = provider;
             options.one_host = true;
             options.timeout = timeout;
-            options.order = order;
+            options.ordering = ordering;
             return make_libfabric_transport(options);
           },
           loss};
@@ -76,13 +75,15 @@ const std::vector<network>& networks() {
   static const std::vector<network> all = {
       with_ends_told(tcp_network()),
       libfabric_network("net", "net"),
-      libfabric_network("net_counted", "net", message_order::counted),
-      libfabric_network("net_completions", "net", message_order::after_completions),
+      libfabric_network("net_counted", "net", libfabric::ordering::counted),
+      libfabric_network("net_completions", "net", libfabric::ordering::awaited),
       libfabric_network("tcp_rxm", "tcp;ofi_rxm"),
       with_mixed_contacts(libfabric_network("sockets", "sockets", {}, loss::told_alone)),
+      with_mixed_contacts(libfabric_network("sockets_fenced", "sockets",
+                                            libfabric::ordering::fenced, loss::told_alone)),
       libfabric_network("udp_rxd", "udp;ofi_rxd", {}, loss::not_told),
       libfabric_network("shm", "shm", {}, loss::ends_process),
-      libfabric_network("shm_counted", "shm", message_order::counted, loss::ends_process),
+      libfabric_network("shm_counted", "shm", libfabric::ordering::counted, loss::ends_process),
       // Where there is an RDMA device: in the machine of tests/rdma_vm.
       with_ends_told(verbs_network("verbs", 1)),
       with_ends_told(verbs_network("verbs_rails", 2)),

@@ -22,13 +22,15 @@ constexpr std::size_t most_messages = 256;  ///< each way: 1 MiB of buffers
 constexpr std::size_t most_transfers = 1024;
 
 transport::traits traits_of(const endpoint& endpoint, const std::string& interface,
-                            transport::message_order order) {
+                            ordering ordering) {
   const auto& info = endpoint.info();
   transport::traits traits;
   traits.name = fmt::format("libfabric {} ({})", info.fabric_attr->prov_name, interface);
   traits.card = "/sys/" + card_folder(info, interface);
-  traits.order = order;
-  traits.completion_is_delivery = order == transport::message_order::after_completions;
+  traits.order = ordering == ordering::counted   ? transport::message_order::counted
+                 : ordering == ordering::awaited ? transport::message_order::after_completions
+                                                 : transport::message_order::after_writes;
+  traits.completion_is_delivery = ordering == ordering::awaited;
   traits.needs_registered_local = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
   traits.pins_memory = (info.domain_attr->mr_mode & FI_MR_ALLOCATED) != 0;
   traits.reaches_gpu = endpoint.reaches_gpu();
@@ -49,10 +51,11 @@ bool has_word_atomics(fid_ep* endpoint) {
 }  // namespace
 
 fabric_transport::fabric_transport(const library& functions, const fi_info& chosen,
-                                   const std::string& interface, message_order order,
+                                   const std::string& interface, ordering ordering,
                                    std::chrono::duration<double> timeout, const gpu_memory* gpu)
     : endpoint_(functions, chosen, gpu != nullptr),
-      traits_(traits_of(endpoint_, interface, order)),
+      ordering_(ordering),
+      traits_(traits_of(endpoint_, interface, ordering)),
       memory_(endpoint_, traits_.reaches_gpu ? gpu : nullptr),
       timeout_(timeout),
       most_to_one_peer_(most_to_one_peer(endpoint_.info())),
@@ -189,9 +192,11 @@ bool fabric_transport::post_write(int /*lane*/, const remote_place& to, const vo
   if (!can_reach(target)) return true;
   if (!target.waiting.empty()) return false;
   const auto [address, key] = target.memory.find(to, size);
-  const bool counted = traits_.order == message_order::counted;
+  const bool counted = ordering_ == ordering::counted;
+  const bool fenced = ordering_ == ordering::fenced;
   if (is_full(target)) return taken(target, nullptr, -FI_EAGAIN, "fi_writemsg");
-  if (token == no_token && is_injected(size) && !memory_.is_on_gpu(from)) {
+  target.to_fence |= fenced;
+  if (token == no_token && !fenced && is_injected(size) && !memory_.is_on_gpu(from)) {
     const auto code =
         counted ? ::fi_inject_writedata(endpoint_.get(), from, size, immediate, target.address,
                                         address, key)
@@ -202,7 +207,7 @@ bool fabric_transport::post_write(int /*lane*/, const remote_place& to, const vo
   operation* one = silent ? &target.silent : begin_transfer(to.pe, token);
   if (!one) return false;
   std::uint64_t flags = silent ? 0 : FI_COMPLETION;
-  if (traits_.completion_is_delivery) flags |= FI_DELIVERY_COMPLETE;
+  if (fenced || ordering_ == ordering::awaited) flags |= FI_DELIVERY_COMPLETE;
   if (counted) flags |= FI_REMOTE_CQ_DATA;
   const iovec local{const_cast<void*>(from), size};
   void* descriptor = memory_.descriptor(from, size);
@@ -291,7 +296,7 @@ void fabric_transport::post_message(int /*lane*/, int pe, std::span<std::byte> m
 }
 
 bool fabric_transport::send_now(peer& to, operation* message) {
-  const bool injected = is_injected(message->size);
+  const bool injected = is_injected(message->size) && !to.to_fence;
   long long code = -FI_EAGAIN;
   if (injected) {
     code = ::fi_inject(endpoint_.get(), message->buffer, message->size, to.address);
@@ -299,9 +304,10 @@ bool fabric_transport::send_now(peer& to, operation* message) {
     const iovec local{message->buffer, message->size};
     void* descriptor = registered_buffers_.descriptor();
     const fi_msg sent{&local, &descriptor, 1, to.address, &message->context, 0};
-    code = ::fi_sendmsg(endpoint_.get(), &sent, FI_COMPLETION);
+    code = ::fi_sendmsg(endpoint_.get(), &sent, FI_COMPLETION | (to.to_fence ? FI_FENCE : 0));
   }
   if (!taken(to, nullptr, code, injected ? "fi_inject" : "fi_sendmsg")) return false;
+  to.to_fence = false;
   if (injected || code != 0)
     give_back(message);
   else

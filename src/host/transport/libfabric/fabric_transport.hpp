@@ -33,8 +33,7 @@ class fabric_transport final : public transport {
  public:
   /// Throws HEDDLE_ERROR_SYSTEM if the provider cannot be opened.
   fabric_transport(const library& functions, const fi_info& chosen, const std::string& interface,
-                   message_order order, std::chrono::duration<double> timeout,
-                   const gpu_memory* gpu);
+                   ordering ordering, std::chrono::duration<double> timeout, const gpu_memory* gpu);
   ~fabric_transport() override { leave(); }
 
   [[nodiscard]] const traits& about() const override { return traits_; }
@@ -82,6 +81,7 @@ class fabric_transport final : public transport {
     operation_queue waiting;    ///< messages that the network did not take yet
     operation silent;           ///< of all writes that nobody asks after
     std::size_t under_way = 0;  ///< operations that will tell of their completion
+    bool to_fence = false;      ///< what was written after the last message
     bool lost = false;
     bool refused = false;  ///< took nothing when asked last
     clock::time_point refused_since, refused_last;
@@ -119,6 +119,7 @@ class fabric_transport final : public transport {
   void lose_all(const std::string& reason);
 
   endpoint endpoint_;
+  ordering ordering_;
   traits traits_;
   local_memory memory_;
   std::chrono::duration<double> timeout_;

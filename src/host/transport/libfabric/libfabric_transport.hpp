@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +12,18 @@
 #include "host/transport/transport.hpp"
 
 namespace heddle {
+
+namespace libfabric {
+
+/// By what a message comes after the writes that were posted before it, the quickest first.
+enum class ordering : std::uint8_t {
+  promised,  ///< the order of messages after writes (FI_ORDER_SAW)
+  counted,   ///< writes carry numbers, which the receiver counts
+  fenced,    ///< writes complete on delivery, and the message waits for that in the NIC (FI_FENCE)
+  awaited    ///< the same, and the sender waits
+};
+
+}  // namespace libfabric
 
 struct libfabric_options {
   std::string provider;             ///< HEDDLE_FABRIC_PROVIDER; empty: the best that fits
@@ -27,7 +40,7 @@ struct libfabric_options {
   /// How long a peer may take nothing before it counts as lost (HEDDLE_TIMEOUT).
   std::chrono::duration<double> timeout = std::chrono::minutes(5);
   /// Rely on this alone, where the provider promises more: for tests.
-  std::optional<transport::message_order> order;
+  std::optional<libfabric::ordering> ordering;
 };
 
 /// Opens the best provider that fits (src/host/transport/libfabric/provider_choice.hpp). All PEs

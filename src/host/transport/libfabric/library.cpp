@@ -66,15 +66,17 @@ const library* load_library() {
   return loaded ? &*loaded : nullptr;
 }
 
-offers::offers(const library& functions, bool ordered, bool reaches_gpu) {
+offers::offers(const library& functions, std::optional<ordering> only, bool reaches_gpu) {
   constexpr std::uint64_t writes_and_messages = FI_MSG | FI_RMA;
   constexpr std::uint64_t messages_after_writes = FI_ORDER_SAS | FI_ORDER_SAW;
   std::vector<question> questions;
-  if (ordered)
-    questions = {{writes_and_messages | FI_ATOMIC, messages_after_writes},
-                 {writes_and_messages, messages_after_writes}};
-  questions.insert(questions.end(), {{writes_and_messages | FI_ATOMIC, FI_ORDER_SAS},
-                                     {writes_and_messages, FI_ORDER_SAS}});
+  const auto ask_for = [&](std::uint64_t capabilities, std::uint64_t order) {
+    questions.push_back({writes_and_messages | capabilities | FI_ATOMIC, order});
+    questions.push_back({writes_and_messages | capabilities, order});
+  };
+  if (!only || only == ordering::promised) ask_for(0, messages_after_writes);
+  if (!only || only == ordering::fenced) ask_for(FI_FENCE, FI_ORDER_SAS);
+  ask_for(0, FI_ORDER_SAS);
   if (reaches_gpu) {
     auto with_gpu = questions;
     for (auto& each : with_gpu) each.capabilities |= FI_HMEM;

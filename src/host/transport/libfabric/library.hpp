@@ -5,8 +5,11 @@
 #include <rdma/fabric.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "host/transport/libfabric/libfabric_transport.hpp"
 
 namespace heddle::libfabric {
 
@@ -32,12 +35,13 @@ const library* load_library();
 using info_list = std::unique_ptr<fi_info, decltype(&::fi_freeinfo)>;
 
 /// What libfabric has for endpoints that send to any peer (FI_EP_RDM), in heddle's order of
-/// liking: first with writes and messages in order and with atomics, then with less.
+/// liking: first with messages after writes and with atomics, then with less.
 class offers {
  public:
-  /// `ordered`: ask for the order of messages after writes too; `reaches_gpu`: and for memory of
-  /// GPUs (FI_HMEM), first.
-  explicit offers(const library& functions, bool ordered = true, bool reaches_gpu = false);
+  /// `only`: for that, and no order that would do without; `reaches_gpu`: with memory of GPUs
+  /// (FI_HMEM) first.
+  explicit offers(const library& functions, std::optional<ordering> only = {},
+                  bool reaches_gpu = false);
   [[nodiscard]] const std::vector<const fi_info*>& all() const { return all_; }
 
  private:

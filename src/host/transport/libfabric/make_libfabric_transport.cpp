@@ -36,9 +36,7 @@ std::unique_ptr<transport> make_libfabric_transport(const libfabric_options& opt
     throw_error(HEDDLE_ERROR_NOT_SUPPORTED,
                 "asked for a network of libfabric, and libfabric.so.1 is not there: install "
                 "libfabric1");
-  const bool ordered = options.order.value_or(transport::message_order::after_writes) ==
-                       transport::message_order::after_writes;
-  const libfabric::offers offers(*functions, ordered, options.gpu != nullptr);
+  const libfabric::offers offers(*functions, options.ordering, options.gpu != nullptr);
   const libfabric::provider_wish wish{.provider = options.provider,
                                       .interfaces = options.interfaces,
                                       .one_host = options.one_host,
@@ -54,7 +52,7 @@ std::unique_ptr<transport> make_libfabric_transport(const libfabric_options& opt
     try {
       auto made = std::make_unique<libfabric::fabric_transport>(
           *functions, *one.info, one.interface,
-          options.order.value_or(*libfabric::promised_order(*one.info)), options.timeout,
+          options.ordering.value_or(*libfabric::ordering_of(*one.info)), options.timeout,
           options.gpu);
       log::info(log::subsystem::transport, "libfabric: {} on {}: {}", one.provider, one.interface,
                 one.reason);

@@ -71,7 +71,7 @@ class judge {
       if (auto left_out = hca_objection(info); !left_out.empty()) return left_out;
     if ((info.caps & FI_MSG) == 0) return "has no messages (FI_MSG)";
     if ((info.caps & FI_RMA) == 0) return "neither writes nor reads remote memory (FI_RMA)";
-    if (!promised_order(info)) return "its messages may overtake each other (FI_ORDER_SAS)";
+    if (!ordering_of(info)) return "its messages may overtake each other (FI_ORDER_SAS)";
     if (info.ep_attr->msg_prefix_size != 0) return "wants a prefix in messages (FI_MSG_PREFIX)";
     if (provider == "verbs;ofi_rxm" && !wish_.shares_receives)
       return "crashes when two PEs connect to each other at the same moment (seen in 1.17) unless "
@@ -192,16 +192,16 @@ bool is_named(std::string_view provider, std::string_view wanted) {
          (provider.starts_with(wanted) && provider[wanted.size()] == ';' && !wanted.empty());
 }
 
-std::optional<transport::message_order> promised_order(const fi_info& info) {
+std::optional<ordering> ordering_of(const fi_info& info) {
   constexpr std::size_t immediate_bytes = 4;
   // The size speaks of messages, too: cxi has eight bytes for these and takes none with a write.
   const bool writes_have_none = is_named(view(info.fabric_attr->prov_name), "cxi");
   const auto granted = info.tx_attr->msg_order & info.rx_attr->msg_order;
   if ((granted & FI_ORDER_SAS) == 0) return {};
-  if ((granted & FI_ORDER_SAW) != 0) return transport::message_order::after_writes;
+  if ((granted & FI_ORDER_SAW) != 0) return ordering::promised;
   if (info.domain_attr->cq_data_size >= immediate_bytes && !writes_have_none)
-    return transport::message_order::counted;
-  return transport::message_order::after_completions;
+    return ordering::counted;
+  return (info.caps & FI_FENCE) != 0 ? ordering::fenced : ordering::awaited;
 }
 
 bool has_sound_atomics(const fi_info& info) {

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "bootstrap/network_interface.hpp"
+#include "host/transport/libfabric/libfabric_transport.hpp"
 #include "host/transport/nic_place.hpp"
-#include "host/transport/transport.hpp"
 
 namespace heddle::libfabric {
 
@@ -68,9 +68,8 @@ bool is_named(std::string_view provider, std::string_view wanted);
 /// One line for each of them.
 std::string describe(std::span<const provider_candidate> candidates);
 
-/// What a message promises by what the provider granted; nothing if messages may overtake each
-/// other.
-std::optional<transport::message_order> promised_order(const fi_info& info);
+/// The quickest that the provider granted; nothing if messages may overtake each other.
+std::optional<ordering> ordering_of(const fi_info& info);
 
 /// Whether the provider has atomics, and they work.
 bool has_sound_atomics(const fi_info& info);
