@@ -111,9 +111,10 @@ class moves {
   }
   template <class Expected>
   void expect(const char* what, std::size_t count, const Expected& expected) const {
-    for (std::size_t k = 0; k < count; ++k)
-      check(out_[k] == expected(static_cast<int>(k / n_), k % n_),
-            std::string(what) + ": element " + std::to_string(k) + " of " + std::to_string(count));
+    std::size_t k = 0;
+    while (k < count && out_[k] == expected(static_cast<int>(k / n_), k % n_)) ++k;
+    check(k == count,
+          std::string(what) + ": element " + std::to_string(k) + " of " + std::to_string(count));
   }
 
   const team& team_;
