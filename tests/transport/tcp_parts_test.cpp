@@ -484,6 +484,34 @@ TEST_CASE("data of puts that were given up is not looked at") {
   }
 }
 
+TEST_CASE("data of a put that was given up is not looked at behind the rest of a large one") {
+  constexpr std::size_t size = 64 << 10;
+  message_pool pool;
+  outbox out(pool);
+  auto [from, to] = stream_ends(true);
+  void* gone = ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(gone != MAP_FAILED);
+  const block own = filled(1 << 20, 2);
+  std::vector<std::uint64_t> tokens;
+  const auto note = [&](std::uint64_t token) { tokens.push_back(token); };
+  const auto is_wanted = [](std::uint64_t token) { return token == 1; };
+  out.add(header_of(operation_kind::write, own.size()), own.data(), 1);
+  out.add(header_of(operation_kind::write, size), static_cast<const std::byte*>(gone), 2);
+  memory_reader told(own.size());
+  inbox in;
+  while (!out.empty()) {
+    REQUIRE(send_from(out, from.get(), note, is_wanted) != outbox::outcome::failed);
+    REQUIRE(in.receive(to.get(), told) != inbox::outcome::malformed);
+  }
+  while (in.receive(to.get(), told) == inbox::outcome::something) {
+  }
+  ::munmap(gone, size);
+  REQUIRE(told.arrived.size() == 1);
+  CHECK(told.arrived[0].data == own);
+  std::sort(tokens.begin(), tokens.end());
+  CHECK(tokens == std::vector<std::uint64_t>{1, 2});
+}
+
 TEST_CASE("data that has begun to leave is not forgotten") {
   message_pool pool;
   outbox out(pool);

@@ -69,11 +69,11 @@ void outbox::add(const operation_header& header, const std::byte* data, std::uin
   waiting_.push_back({header, data, nullptr, token, {}, false});
 }
 
-/// Of what one call may send.
-void outbox::drop_unwanted(transport::listener& listener) {
+std::size_t outbox::drop_unwanted(transport::listener& listener) {
   std::vector<std::uint64_t> dropped;
   std::size_t bytes = 0;
-  for (std::size_t i = 0; i < std::min(waiting_.size(), most_parts) && bytes < most_bytes;) {
+  std::size_t i = 0;
+  while (i < std::min(waiting_.size(), most_parts) && bytes < most_bytes) {
     auto& one = waiting_[i];
     const bool is_lent = one.data && !one.copy && one.token != transport::no_token;
     if (is_lent && !one.is_given_up && !listener.is_wanted(one.token)) {
@@ -84,19 +84,20 @@ void outbox::drop_unwanted(transport::listener& listener) {
       }
       one.is_given_up = true;
     }
-    bytes += one.bytes();
+    bytes += one.bytes() - (i == 0 ? sent_of_first_ : 0);
     ++i;
   }
   for (const auto token : dropped) listener.on_complete(token, 0);
+  return i;
 }
 
 outbox::outcome outbox::send(int socket, transport::listener& listener) {
-  drop_unwanted(listener);
+  const std::size_t asked_about = drop_unwanted(listener);
   if (waiting_.empty()) return outcome::something;
   gathered parts;
   std::size_t skip = sent_of_first_;
-  for (const auto& one : waiting_) {
-    if (parts.is_full()) break;
+  for (std::size_t i = 0; i < asked_about && !parts.is_full(); ++i) {
+    const auto& one = waiting_[i];
     if (one.message) {
       parts.add(one.message - sizeof one.header, one.bytes(), skip);
     } else {

@@ -56,7 +56,8 @@ class outbox {
       return sizeof header + (data || message ? header.size : 0);
     }
   };
-  void drop_unwanted(transport::listener& listener);
+  /// Of what one call may send, which is told: so many operations from the first on.
+  std::size_t drop_unwanted(transport::listener& listener);
   void sent(std::size_t bytes, transport::listener& listener);
 
   message_pool* pool_;
