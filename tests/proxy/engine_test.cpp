@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <set>
 
 #include "engine_fixture.hpp"
 #include "host/proxy/command_queue.hpp"
@@ -505,6 +506,36 @@ TEST_CASE("a peer that leaves while the network reads its memory is missed by qu
   CHECK(f.engine.carry_out(quiet));
   CHECK(f.producer.replies.size() == 1);
   CHECK(f.producer.missed == std::vector<int>{1});
+}
+
+TEST_CASE("what a network may still write for a lost peer is written to nobody's memory") {
+  for (const bool ends : {false, true}) {
+    CAPTURE(ends);
+    fixture f({.name = {}, .needs_registered_local = true, .ends_what_is_dropped = ends});
+    std::vector<std::byte> local(3000);
+    const auto get_from = [&](int pe) {
+      auto get = f.command_to(pe, command_kind::get);
+      get.what.local = reinterpret_cast<std::uint64_t>(local.data());
+      get.what.bytes = local.size();
+      if (!f.engine.carry_out(get)) {  // it asks where the piece is, first
+        f.progress();
+        f.network.arrives(
+            frame_maker(job, pe, 1).add(piece_at(0, 0, 4096), std::vector<std::byte>(8)).bytes());
+        f.progress();
+        CHECK(f.engine.carry_out(get));
+      }
+      return f.network.read_into.back();
+    };
+    void* const of_lost = get_from(1);
+    f.engine.drop_peer(1);
+    CHECK((get_from(2) == of_lost) == ends);
+    // All that there is can still be used at a time.
+    for (int i = 1; i < staging_pool::chunks; ++i) get_from(3);
+    const auto& all = f.network.read_into;
+    std::set<void*> apart(all.begin() + 1, all.end());
+    CHECK(apart.size() == staging_pool::chunks);
+    CHECK(apart.contains(of_lost) == ends);
+  }
 }
 
 TEST_CASE("a quiet says with whom its context has lost something, before it or after the loss") {

@@ -51,6 +51,7 @@ class scripted_transport final : public transport {
   std::set<int> no_room;             ///< peers to whom no message can be begun
   std::deque<std::uint64_t> writes;  ///< their tokens
   std::deque<std::uint64_t> reads;
+  std::deque<void*> read_into;      ///< where those go
   std::function<void()> when_post;  ///< in post_write
 
   using event = std::function<void(listener&)>;
@@ -92,9 +93,10 @@ class scripted_transport final : public transport {
     writes.push_back(token);
     return true;
   }
-  [[nodiscard]] bool post_read(int, void*, const remote_place&, std::size_t,
+  [[nodiscard]] bool post_read(int, void* to, const remote_place&, std::size_t,
                                std::uint64_t token) override {
     reads.push_back(token);
+    read_into.push_back(to);
     return true;
   }
   [[nodiscard]] bool post_atomic(int, network_atomic, const remote_place&, std::uint64_t,

@@ -46,7 +46,12 @@ void command_engine::release(int pe) {
   std::erase_if(late_acks_, [&](const lane_name& name) { return name.pe == pe; });
   parts_.for_each([&](std::uint64_t which, const part& lost) {
     if (lost.pe != pe) return;
-    if (lost.chunk >= 0) staging_.give_back(lost.chunk);
+    if (lost.chunk >= 0) {
+      if (about_.ends_what_is_dropped)
+        staging_.give_back(lost.chunk);
+      else
+        staging_.abandon(lost.chunk);
+    }
     parts_.remove(which);
   });
 }
@@ -64,7 +69,7 @@ void command_engine::drop_peer(int pe) {
   peer.is_lost = true;
   for (std::size_t i = 0; i < peer.lanes.size(); ++i)
     if (peer.lanes[i].is_dirty && !is_complete(peer.lanes[i])) lost_in_[i] = pe;
-  network_.drop(pe);  // which writes to no memory any more that is given back here
+  network_.drop(pe);
   release(pe);
   std::vector<std::uint64_t> gone;
   operations_.for_each([&](std::uint64_t which, const operation& what) {

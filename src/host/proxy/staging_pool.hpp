@@ -25,17 +25,23 @@ class staging_pool {
   /// -1: none is free.
   int take();
   void give_back(int chunk) { free_.push_back(chunk); }
-  [[nodiscard]] std::byte* at(int chunk) const {
-    return memory_.get() + static_cast<std::size_t>(chunk) * chunk_bytes;
-  }
+  /// Instead, where the network may still read or write there: nobody takes the chunk any more, and
+  /// there will be another.
+  void abandon(int chunk);
+  [[nodiscard]] std::byte* at(int chunk) const { return places_[static_cast<std::size_t>(chunk)]; }
 
  private:
+  void add(int count);
+
   struct unmap {
+    std::size_t bytes = 0;
     void operator()(std::byte* memory) const;
   };
   transport& network_;
-  std::unique_ptr<std::byte, unmap> memory_;
+  std::vector<std::unique_ptr<std::byte, unmap>> mappings_;
+  std::vector<std::byte*> places_;  ///< of the chunks
   std::vector<int> free_;
+  int to_replace_ = chunks;
 };
 
 }  // namespace heddle

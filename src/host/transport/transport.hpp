@@ -65,6 +65,9 @@ class transport {
     /// Whether the local side is touched only while listener::is_wanted says so, within
     /// progress(); else until the completion, by threads or cards of the network's own.
     bool asks_before_touching = false;
+    /// drop() ends what is under way: no local side is touched for that peer any more. Else a read
+    /// or write that had begun may go on.
+    bool ends_what_is_dropped = false;
     /// Whether expose() takes physical memory for all of the range: it is called for what is used
     /// alone.
     bool pins_memory = false;

@@ -81,6 +81,7 @@ stream_transport::stream_transport(const tcp_options& options, const std::string
   traits_.order = message_order::after_writes;
   traits_.is_ordered = true;
   traits_.asks_before_touching = true;
+  traits_.ends_what_is_dropped = true;
   traits_.most_message_bytes = message_pool::most_message_bytes;
   traits_.eager_bytes = 4096;
   byte_writer out;

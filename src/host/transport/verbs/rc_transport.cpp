@@ -32,6 +32,7 @@ rc_transport::rc_transport(verbs_options options, const std::vector<rdma_port>& 
   traits_.order = message_order::after_writes;
   traits_.completion_is_delivery = true;
   traits_.needs_registered_local = true;
+  traits_.ends_what_is_dropped = true;
   traits_.pins_memory = true;
   traits_.has_atomics = true;
   traits_.atomics_match_cpu = true;
