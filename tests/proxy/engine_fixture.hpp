@@ -21,10 +21,21 @@ class waiter final : public command_engine::producer {
     replies.push_back({index, value});
     if (lost != nobody) missed.push_back(lost);
   }
-  [[nodiscard]] bool gave_up(std::uint64_t /*index*/) const override { return false; }
+  [[nodiscard]] bool gave_up(std::uint64_t index) const override { return index <= given_up; }
+  std::uint64_t given_up = 0;  ///< all up to this one
   std::vector<std::pair<std::uint64_t, std::uint64_t>> replies;
   std::vector<int> missed;  ///< the PEs without which there were replies
 };
+
+/// What a peer says of its memory there.
+inline record_header piece_at(std::uint64_t asked, std::uint64_t offset, std::uint64_t size) {
+  record_header piece{};
+  piece.kind = record_kind::piece;
+  piece.field[0] = asked;
+  piece.field[1] = offset;
+  piece.field[2] = size;
+  return piece;
+}
 
 /// PE 0 of four, with two lanes and 4096 bytes of heap.
 struct fixture {

@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
-#include <set>
 
 #include "engine_fixture.hpp"
 #include "host/proxy/command_queue.hpp"
@@ -326,19 +326,6 @@ TEST_CASE("what a network writes to a device is flushed before a record tells of
   CHECK(f.producer.replies.size() == 2);
 }
 
-namespace {
-
-record_header piece_at(std::uint64_t asked, std::uint64_t offset, std::uint64_t size) {
-  record_header piece{};
-  piece.kind = record_kind::piece;
-  piece.field[0] = asked;
-  piece.field[1] = offset;
-  piece.field[2] = size;
-  return piece;
-}
-
-}  // namespace
-
 TEST_CASE("a put that the network can write in part is replied to when that part is done") {
   const counted_memory device;
   fixture f({.name = {}, .completion_is_delivery = true, .reaches_gpu = true}, &device);
@@ -506,36 +493,6 @@ TEST_CASE("a peer that leaves while the network reads its memory is missed by qu
   CHECK(f.engine.carry_out(quiet));
   CHECK(f.producer.replies.size() == 1);
   CHECK(f.producer.missed == std::vector<int>{1});
-}
-
-TEST_CASE("what a network may still write for a lost peer is written to nobody's memory") {
-  for (const bool ends : {false, true}) {
-    CAPTURE(ends);
-    fixture f({.name = {}, .needs_registered_local = true, .ends_what_is_dropped = ends});
-    std::vector<std::byte> local(3000);
-    const auto get_from = [&](int pe) {
-      auto get = f.command_to(pe, command_kind::get);
-      get.what.local = reinterpret_cast<std::uint64_t>(local.data());
-      get.what.bytes = local.size();
-      if (!f.engine.carry_out(get)) {  // it asks where the piece is, first
-        f.progress();
-        f.network.arrives(
-            frame_maker(job, pe, 1).add(piece_at(0, 0, 4096), std::vector<std::byte>(8)).bytes());
-        f.progress();
-        CHECK(f.engine.carry_out(get));
-      }
-      return f.network.read_into.back();
-    };
-    void* const of_lost = get_from(1);
-    f.engine.drop_peer(1);
-    CHECK((get_from(2) == of_lost) == ends);
-    // All that there is can still be used at a time.
-    for (int i = 1; i < staging_pool::chunks; ++i) get_from(3);
-    const auto& all = f.network.read_into;
-    std::set<void*> apart(all.begin() + 1, all.end());
-    CHECK(apart.size() == staging_pool::chunks);
-    CHECK(apart.contains(of_lost) == ends);
-  }
 }
 
 TEST_CASE("a quiet says with whom its context has lost something, before it or after the loss") {

@@ -132,7 +132,7 @@ class command_engine final : transport::listener {
     int lane;
     bool is_write;
     std::uint64_t number;  ///< of the lane's writes, where those are tracked
-    int chunk;             ///< of staging; -1: none
+    int chunk;             ///< of staging; -1: none, or abandoned
     std::byte* local;      ///< where what was read into the chunk goes
     std::size_t bytes;
   };
@@ -217,6 +217,7 @@ class command_engine final : transport::listener {
     std::size_t bytes = 0;
     int chunk = -1;
   };
+  int take_staging();
   [[nodiscard]] std::optional<local_side> local_side_of(std::uint64_t address, std::size_t bytes,
                                                         bool may_be_given_up);
   /// What of a put or get the network can move in one call, from `done` on; nothing: not now.

@@ -32,6 +32,20 @@ const exposed_memory::piece* command_engine::piece_of(int pe, int lane_index,
   return nullptr;
 }
 
+/// What operations hold that were given up, and whose peer does not answer, is not to be in the way
+/// of others.
+int command_engine::take_staging() {
+  const int free = staging_.take();
+  if (free >= 0) return free;
+  parts_.for_each([&](std::uint64_t, part& held) {
+    if (held.chunk < 0 || held.operation == 0 || is_waited_for(operations_.find(held.operation)))
+      return;
+    staging_.abandon(held.chunk);
+    held.chunk = -1;
+  });
+  return staging_.take();
+}
+
 std::optional<command_engine::local_side> command_engine::local_side_of(std::uint64_t address,
                                                                         std::size_t bytes,
                                                                         bool may_be_given_up) {
@@ -41,7 +55,7 @@ std::optional<command_engine::local_side> command_engine::local_side_of(std::uin
   if (const auto* piece = reached_.find_local(at))
     return local_side{
         at, std::min(bytes, static_cast<std::size_t>(piece->start + piece->size - at)), -1};
-  const int chunk = staging_.take();
+  const int chunk = take_staging();
   if (chunk < 0) return std::nullopt;
   return local_side{staging_.at(chunk), std::min(bytes, staging_pool::chunk_bytes), chunk};
 }
