@@ -264,7 +264,8 @@ HEDDLE_API heddle_status_t heddle_put(heddle_team_t team, void* dst, const void*
 /// Copies `bytes` from `pe`'s copy of symmetric `src` to local `dst`, complete on return.
 HEDDLE_API heddle_status_t heddle_get(heddle_team_t team, void* dst, const void* src, size_t bytes,
                                       int pe);
-/// As put and get; src or dst may be reused or read only after heddle_quiet.
+/// As put and get; src or dst may be reused or read only after heddle_quiet. If that fails, the
+/// network may be at work on them until heddle_finalize.
 HEDDLE_API heddle_status_t heddle_put_nbi(heddle_team_t team, void* dst, const void* src,
                                           size_t bytes, int pe);
 HEDDLE_API heddle_status_t heddle_get_nbi(heddle_team_t team, void* dst, const void* src,
@@ -276,8 +277,7 @@ HEDDLE_API heddle_status_t heddle_put_signal(heddle_team_t team, void* dst, cons
 /// Updates the signal alone; earlier puts of this PE to `pe` are visible before it.
 HEDDLE_API heddle_status_t heddle_signal(heddle_team_t team, uint64_t* signal, uint64_t value,
                                          heddle_signal_op_t op, int pe);
-/// Waits until the local copy of `signal` compares true with `value` (acquire). The deadline is
-/// HEDDLE_TIMEOUT; passing it aborts the team.
+/// Waits until local `signal` compares true with `value` (acquire). Past HEDDLE_TIMEOUT it aborts.
 HEDDLE_API heddle_status_t heddle_signal_wait(heddle_team_t team, const uint64_t* signal,
                                               heddle_cmp_t cmp, uint64_t value);
 /// One look (acquire): *satisfied is 1 or 0.

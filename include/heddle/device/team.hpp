@@ -54,7 +54,8 @@ class team_ref {
   /// barrier.
   template <group G, class T>
   HEDDLE_FN void put(G group, T* dst, const T* src, size_t n, int pe) const;
-  /// As put; src may be reused after quiet.
+  /// As put; src may be reused after quiet. Where that was given up (an aborted team, a lost PE)
+  /// the network may be at work on it until the runtime ends; so of get_nbi's dst.
   template <group G, class T>
   HEDDLE_FN void put_nbi(G group, T* dst, const T* src, size_t n, int pe) const;
   /// Copies `pe`'s src to dst.
