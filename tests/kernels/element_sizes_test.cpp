@@ -159,3 +159,19 @@ TEST_CASE("elements of every size are combined along the ring of a large team") 
     expect_reductions_of<row<std::uint32_t, 25>, sum_of_rows>(self, 70'000);
   });
 }
+
+TEST_CASE("a ring's full slots hold elements of which a line has no whole number") {
+  if (on_gpu() || is_cut_short()) return;
+  using element = row<std::uint32_t, 3>;
+  run_many_pes(66, [](runtime& self) {
+    constexpr std::size_t n = 400'000;  // a round of 66 slots of 64 KiB, and some
+    std::vector<element> in(n);
+    std::vector<element> out(n);
+    for (std::size_t i = 0; i < n; ++i)
+      in[i] = {{static_cast<std::uint32_t>(self.my_pe()), static_cast<std::uint32_t>(i), 1}};
+    all_reduce_by(self.world(), in.data(), out.data(), n, sum_of_rows{});
+    std::size_t i = 0;
+    while (i < n && out[i] == element{{66 * 65 / 2, 66 * static_cast<std::uint32_t>(i), 66}}) ++i;
+    check(i == n, "element " + std::to_string(i) + " of " + std::to_string(n));
+  });
+}

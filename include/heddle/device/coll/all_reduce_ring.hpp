@@ -65,7 +65,9 @@ HEDDLE_APART HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team,
   ring.add_receive(link, link, place.previous);
   ring.add_send(link, link, place.next);
 
-  const size_t round = links_type::capacity * static_cast<size_t>(n_pes);
+  // Segments end where lines of elements do, of which a slot need not have a whole number.
+  constexpr size_t most = links_type::capacity / per_line<T> * per_line<T>;
+  const size_t round = most * static_cast<size_t>(n_pes);
   for (size_t at = 0; at < count; at += round) {
     const size_t n = count - at < round ? count - at : round;
     const int last = 2 * (n_pes - 1);
