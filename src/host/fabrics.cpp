@@ -17,9 +17,9 @@ namespace heddle {
 namespace {
 
 std::string order_of(const fi_info& info) {
-  const auto ordering = libfabric::ordering_of(info);
-  if (!ordering) return "no order";
-  switch (*ordering) {
+  const auto by = libfabric::ordering_of(info);
+  if (!by) return "no order";
+  switch (*by) {
     case libfabric::ordering::promised:
       return "messages after writes";
     case libfabric::ordering::counted:

@@ -16,30 +16,32 @@
 namespace heddle::testing {
 namespace {
 
+/// A get into memory of which the network knows nothing; false: not now.
+bool get_from(fixture& f, int pe, std::vector<std::byte>& to) {
+  auto get = f.command_to(pe, command_kind::get);
+  get.what.local = reinterpret_cast<std::uint64_t>(to.data());
+  get.what.bytes = to.size();
+  if (f.engine.carry_out(get)) return true;
+  f.progress();  // it asks where the piece is, first
+  f.network.arrives(
+      frame_maker(job, pe, 1).add(piece_at(0, 0, 4096), std::vector<std::byte>(8)).bytes());
+  f.progress();
+  return f.engine.carry_out(get);
+}
+
 TEST_CASE("what a network may still write for a lost peer is written to nobody's memory") {
   for (const bool ends : {false, true}) {
     CAPTURE(ends);
     fixture f({.name = {}, .needs_registered_local = true, .ends_what_is_dropped = ends});
     std::vector<std::byte> local(3000);
-    const auto get_from = [&](int pe) {
-      auto get = f.command_to(pe, command_kind::get);
-      get.what.local = reinterpret_cast<std::uint64_t>(local.data());
-      get.what.bytes = local.size();
-      if (!f.engine.carry_out(get)) {  // it asks where the piece is, first
-        f.progress();
-        f.network.arrives(
-            frame_maker(job, pe, 1).add(piece_at(0, 0, 4096), std::vector<std::byte>(8)).bytes());
-        f.progress();
-        CHECK(f.engine.carry_out(get));
-      }
-      return f.network.read_into.back();
-    };
-    void* const of_lost = get_from(1);
-    f.engine.drop_peer(1);
-    CHECK((get_from(2) == of_lost) == ends);
-    // All that there is can still be used at a time.
-    for (int i = 1; i < staging_pool::chunks; ++i) get_from(3);
     const auto& all = f.network.read_into;
+    CHECK(get_from(f, 1, local));
+    void* const of_lost = all.back();
+    f.engine.drop_peer(1);
+    CHECK(get_from(f, 2, local));
+    CHECK((all.back() == of_lost) == ends);
+    // All that there is can still be used at a time.
+    for (int i = 1; i < staging_pool::chunks; ++i) CHECK(get_from(f, 3, local));
     std::set<void*> apart(all.begin() + 1, all.end());
     CHECK(apart.size() == staging_pool::chunks);
     CHECK(apart.contains(of_lost) == ends);
@@ -50,21 +52,10 @@ TEST_CASE("what was given up leaves staging to others, though its peer does not 
   fixture f({.name = {}, .needs_registered_local = true});
   std::vector<std::byte> lent(3000);
   std::vector<std::byte> local(3000);
-  const auto get_from = [&](int pe, std::vector<std::byte>& to) {
-    auto get = f.command_to(pe, command_kind::get);
-    get.what.local = reinterpret_cast<std::uint64_t>(to.data());
-    get.what.bytes = to.size();
-    if (f.engine.carry_out(get)) return true;
-    f.progress();
-    f.network.arrives(
-        frame_maker(job, pe, 1).add(piece_at(0, 0, 4096), std::vector<std::byte>(8)).bytes());
-    f.progress();
-    return f.engine.carry_out(get);
-  };
-  for (int i = 0; i < staging_pool::chunks; ++i) CHECK(get_from(1, lent));
-  CHECK_FALSE(get_from(2, local));
+  for (int i = 0; i < staging_pool::chunks; ++i) CHECK(get_from(f, 1, lent));
+  CHECK_FALSE(get_from(f, 2, local));
   f.producer.given_up = f.last_index;
-  CHECK(get_from(2, local));
+  CHECK(get_from(f, 2, local));
   CHECK(std::count(f.network.read_into.begin(), f.network.read_into.end(),
                    f.network.read_into.back()) == 1);
   // The answers come after all, to nobody.

@@ -50,7 +50,7 @@ void command_engine::release(int pe) {
       if (about_.ends_what_is_dropped)
         staging_.give_back(lost.chunk);
       else
-        staging_.abandon(lost.chunk);
+        staging_.abandon();
     }
     parts_.remove(which);
   });

@@ -40,7 +40,7 @@ int command_engine::take_staging() {
   parts_.for_each([&](std::uint64_t, part& held) {
     if (held.chunk < 0 || held.operation == 0 || is_waited_for(operations_.find(held.operation)))
       return;
-    staging_.abandon(held.chunk);
+    staging_.abandon();
     held.chunk = -1;
   });
   return staging_.take();

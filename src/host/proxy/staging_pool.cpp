@@ -40,6 +40,4 @@ int staging_pool::take() {
   return chunk;
 }
 
-void staging_pool::abandon(int /*chunk*/) { ++to_replace_; }
-
 }  // namespace heddle

@@ -25,9 +25,9 @@ class staging_pool {
   /// -1: none is free.
   int take();
   void give_back(int chunk) { free_.push_back(chunk); }
-  /// Instead, where the network may still read or write there: nobody takes the chunk any more, and
-  /// there will be another.
-  void abandon(int chunk);
+  /// Instead, where the network may still read or write there: nobody takes that chunk any more,
+  /// and there will be another.
+  void abandon() { ++to_replace_; }
   [[nodiscard]] std::byte* at(int chunk) const { return places_[static_cast<std::size_t>(chunk)]; }
 
  private:

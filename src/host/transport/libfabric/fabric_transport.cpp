@@ -21,16 +21,24 @@ constexpr std::size_t message_bytes = 4096;
 constexpr std::size_t most_messages = 256;  ///< each way: 1 MiB of buffers
 constexpr std::size_t most_transfers = 1024;
 
-transport::traits traits_of(const endpoint& endpoint, const std::string& interface,
-                            ordering ordering) {
+transport::message_order message_order_by(ordering by) {
+  switch (by) {
+    case ordering::counted:
+      return transport::message_order::counted;
+    case ordering::awaited:
+      return transport::message_order::after_completions;
+    default:
+      return transport::message_order::after_writes;
+  }
+}
+
+transport::traits traits_of(const endpoint& endpoint, const std::string& interface, ordering by) {
   const auto& info = endpoint.info();
   transport::traits traits;
   traits.name = fmt::format("libfabric {} ({})", info.fabric_attr->prov_name, interface);
   traits.card = "/sys/" + card_folder(info, interface);
-  traits.order = ordering == ordering::counted   ? transport::message_order::counted
-                 : ordering == ordering::awaited ? transport::message_order::after_completions
-                                                 : transport::message_order::after_writes;
-  traits.completion_is_delivery = ordering == ordering::awaited;
+  traits.order = message_order_by(by);
+  traits.completion_is_delivery = by == ordering::awaited;
   traits.needs_registered_local = (info.domain_attr->mr_mode & FI_MR_LOCAL) != 0;
   traits.pins_memory = (info.domain_attr->mr_mode & FI_MR_ALLOCATED) != 0;
   traits.reaches_gpu = endpoint.reaches_gpu();
@@ -51,11 +59,11 @@ bool has_word_atomics(fid_ep* endpoint) {
 }  // namespace
 
 fabric_transport::fabric_transport(const library& functions, const fi_info& chosen,
-                                   const std::string& interface, ordering ordering,
+                                   const std::string& interface, ordering by,
                                    std::chrono::duration<double> timeout, const gpu_memory* gpu)
     : endpoint_(functions, chosen, gpu != nullptr),
-      ordering_(ordering),
-      traits_(traits_of(endpoint_, interface, ordering)),
+      ordering_(by),
+      traits_(traits_of(endpoint_, interface, by)),
       memory_(endpoint_, traits_.reaches_gpu ? gpu : nullptr),
       timeout_(timeout),
       most_to_one_peer_(most_to_one_peer(endpoint_.info())),

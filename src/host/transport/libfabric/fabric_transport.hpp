@@ -33,7 +33,7 @@ class fabric_transport final : public transport {
  public:
   /// Throws HEDDLE_ERROR_SYSTEM if the provider cannot be opened.
   fabric_transport(const library& functions, const fi_info& chosen, const std::string& interface,
-                   ordering ordering, std::chrono::duration<double> timeout, const gpu_memory* gpu);
+                   ordering by, std::chrono::duration<double> timeout, const gpu_memory* gpu);
   ~fabric_transport() override { leave(); }
 
   [[nodiscard]] const traits& about() const override { return traits_; }
