@@ -277,7 +277,7 @@ HEDDLE_API heddle_status_t heddle_put_signal(heddle_team_t team, void* dst, cons
 /// Updates the signal alone; earlier puts of this PE to `pe` are visible before it.
 HEDDLE_API heddle_status_t heddle_signal(heddle_team_t team, uint64_t* signal, uint64_t value,
                                          heddle_signal_op_t op, int pe);
-/// Waits until local `signal` compares true with `value` (acquire). Past HEDDLE_TIMEOUT it aborts.
+/// Waits until local `signal` compares true (acquire). HEDDLE_TIMEOUT past, the team is aborted.
 HEDDLE_API heddle_status_t heddle_signal_wait(heddle_team_t team, const uint64_t* signal,
                                               heddle_cmp_t cmp, uint64_t value);
 /// One look (acquire): *satisfied is 1 or 0.

@@ -62,7 +62,7 @@ heddle::team_ref build_ref(heddle_runtime& runtime, const heddle::team_members& 
        .scratch = reinterpret_cast<heddle::byte*>(pool.scratch(place)),
        .control = runtime.team_places().control(place),
        .control_stride = static_cast<std::int64_t>(runtime.control().stride()),
-       // What is read, what is written, and what else is in use: of powers of two the half of it.
+       // What is read, what is written, and what else is in use.
        .streaming_from = runtime.cache_bytes() / 3,
        .timeout_ns = static_cast<std::uint64_t>(runtime.environment().timeout * 1e9),
        .spin = runtime.spin(),
