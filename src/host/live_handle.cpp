@@ -3,10 +3,14 @@
 
 #include "host/live_handle.hpp"
 
+#include <pthread.h>
+
 #include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <unordered_set>
+
+#include "support/throw_error.hpp"
 
 namespace heddle {
 
@@ -26,8 +30,22 @@ struct seen_alive {
 };
 thread_local constinit seen_alive last;
 
+/// Whether this process is the child of a fork of one that had handles.
+std::atomic<bool> forked{false};
+
+// Its mutex is held across fork, so that the child finds it whole.
 live_handles& known() {
-  static auto* only = new live_handles;  // never destroyed: owners may be, during exit
+  static auto* only = [] {
+    auto* made = new live_handles;  // never destroyed: owners may be, during exit
+    ::pthread_atfork([] { known().mutex.lock(); }, [] { known().mutex.unlock(); },
+                     [] {
+                       forked.store(true, std::memory_order_relaxed);
+                       known().all.clear();
+                       destroyed.fetch_add(1, std::memory_order_relaxed);
+                       known().mutex.unlock();
+                     });
+    return made;
+  }();
   return *only;
 }
 
@@ -51,6 +69,17 @@ bool live_handle::is_alive(const live_handle* handle) {
   if (!known().all.contains(handle)) return false;
   last = {handle, destroyed.load(std::memory_order_relaxed)};
   return true;
+}
+
+void live_handle::throw_unknown(const void* handle, const char* function, const char* argument) {
+  if (forked.load(std::memory_order_relaxed))
+    throw_error(HEDDLE_ERROR_INVALID_USAGE,
+                "{}: {} {} belongs to the process that forked this one, which is no PE; init a "
+                "runtime of its own here",
+                function, argument, handle);
+  throw_error(HEDDLE_ERROR_INVALID_USAGE,
+              "{}: {} {} is no handle (any more): it was destroyed, or its runtime was finalized",
+              function, argument, handle);
 }
 
 }  // namespace heddle

@@ -14,6 +14,7 @@
 
 #include "bootstrap/environment_variable.hpp"
 #include "doctest/run_pes.hpp"
+#include "symmetric_heap/child_process.hpp"
 
 using namespace heddle;
 using heddle::testing::run_pes;
@@ -282,4 +283,25 @@ TEST_CASE("owners that outlive their runtime do no harm") {
   self.finalize();
   CHECK(heddle_stream_synchronize(self.handle(), queue.handle()) == HEDDLE_ERROR_INVALID_ARGUMENT);
   CHECK_THROWS_WITH_AS(point.record(queue), doctest::Contains("finalized"), error);
+}
+
+TEST_CASE("the child of a fork is not its parent's PE, though it destroys what that owns") {
+  run_pes(2, [](runtime& self) {
+    auto array = std::make_unique<symmetric_array<int>>(self, 8);
+    if (self.my_pe() == 0) {
+      testing::child_process child([&] {
+        array.reset();
+        const auto status = heddle_finalize(self.handle());
+        const std::string said = heddle_last_error();
+        return status == HEDDLE_ERROR_INVALID_USAGE &&
+                       said.find("belongs to the process that forked") != std::string::npos
+                   ? 0
+                   : 1;
+      });
+      CHECK(child.wait() == 0);
+    }
+    (*array)[0] = self.my_pe();
+    self.world().barrier();
+    CHECK(self.world().g(array->data(), 1 - self.my_pe()) == 1 - self.my_pe());
+  });
 }
