@@ -3,11 +3,17 @@
 
 #include "symmetric_heap/symmetric_heap.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <span>
+#include <tuple>
+#include <utility>
 
 #include "bootstrap/byte_stream.hpp"
+#include "bootstrap/random_bytes.hpp"
 #include "support/environment.hpp"
 #include "support/log.hpp"
 #include "support/round_up.hpp"
@@ -21,6 +27,59 @@ namespace {
 
 constexpr std::size_t page = 4096;
 constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+/// A number that no other process has: neither one elsewhere nor the child of a fork.
+std::uint64_t this_process() {
+  static const std::uint64_t of_forks = [] {
+    std::uint64_t drawn;
+    fill_random(std::as_writable_bytes(std::span(&drawn, 1)));
+    return drawn;
+  }();
+  return of_forks ^ static_cast<std::uint64_t>(::getpid());
+}
+
+/// What a PE tells of a buffer that it wants to register.
+struct buffer_offer {
+  std::uint64_t bytes;
+  std::uint64_t process;
+  std::uint64_t address;
+
+  [[nodiscard]] bootstrap::bytes encode() const {
+    return byte_writer().number(bytes).number(process).number(address).take();
+  }
+  static buffer_offer decode(const bootstrap::bytes& encoded) {
+    byte_reader reader(encoded);
+    const auto bytes = reader.number<std::uint64_t>();
+    const auto process = reader.number<std::uint64_t>();
+    return {bytes, process, reader.number<std::uint64_t>()};
+  }
+};
+
+/// Throws on every PE alike: no PE's buffer has another size than PE 0's, or memory of another's.
+void require_alike_and_apart(const std::vector<bootstrap::bytes>& encoded) {
+  std::vector<std::pair<buffer_offer, std::size_t>> offers;
+  for (std::size_t pe = 0; pe < encoded.size(); ++pe)
+    offers.emplace_back(buffer_offer::decode(encoded[pe]), pe);
+  const std::uint64_t bytes = offers[0].first.bytes;
+  for (const auto& [offer, pe] : offers)
+    if (offer.bytes != bytes)
+      throw_error(HEDDLE_ERROR_MISMATCH,
+                  "heddle_register: PE {} gives a buffer of {} bytes, PE 0 one of {}; give the "
+                  "same size on every PE",
+                  pe, offer.bytes, bytes);
+  std::ranges::sort(offers, {}, [](const auto& each) {
+    return std::tuple(each.first.process, each.first.address, each.second);
+  });
+  for (std::size_t i = 1; i < offers.size(); ++i) {
+    const auto& [lower, pe] = offers[i - 1];
+    const auto& [upper, other] = offers[i];
+    if (lower.process == upper.process && upper.address - lower.address < bytes)
+      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                  "heddle_register: the buffers of PE {}, {:#x}, and PE {}, {:#x}, of {} bytes "
+                  "each, have memory in common; PEs of one process register buffers of their own",
+                  pe, lower.address, other, upper.address, bytes);
+  }
+}
 
 }  // namespace
 
@@ -219,16 +278,9 @@ void* symmetric_heap::register_buffer(void* buffer, std::size_t bytes) {
                   "heddle_register: buffer {} of {} bytes is in the symmetric heap already", buffer,
                   bytes);
     registered_.require_registrable(buffer, bytes);
-    return byte_writer().number(std::uint64_t{bytes}).take();
+    return buffer_offer{bytes, this_process(), reinterpret_cast<std::uintptr_t>(buffer)}.encode();
   });
-  for (std::size_t pe = 0; pe < all.size(); ++pe)
-    if (all[pe] != all[0])
-      throw_error(
-          HEDDLE_ERROR_MISMATCH,
-          "heddle_register: PE {} gives a buffer of {} bytes, PE 0 one of {}; give the same "
-          "size on every PE",
-          pe, byte_reader(all[pe]).number<std::uint64_t>(),
-          byte_reader(all[0]).number<std::uint64_t>());
+  require_alike_and_apart(all);
   const std::size_t offset = allocate_alias(bytes);
   try {
     agreed_step(bootstrap_, deadline::after(options_.timeout), [&] {

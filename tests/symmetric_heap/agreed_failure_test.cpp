@@ -164,6 +164,27 @@ TEST_CASE("a buffer that cannot be registered on one PE is on none") {
         }) == "");
 }
 
+TEST_CASE("PEs of one process do not register the same memory") {
+  const auto shared = pages();
+  CHECK(on_pes([&](pe& mine) {
+          const auto own = pages();
+          void* buffer = mine.self.rank() == 1 ? own.get() : shared.get();
+          std::string said;
+          try {
+            mine.heap.register_buffer(buffer, bytes);
+          } catch (const error& failure) {
+            said = failure.what();
+            require(failure.status() == HEDDLE_ERROR_INVALID_ARGUMENT, "the argument is wrong");
+          }
+          require(said.find("the buffers of PE 0, ") != std::string::npos &&
+                      said.find(" and PE 2, ") != std::string::npos &&
+                      said.find("have memory in common") != std::string::npos,
+                  said);
+          require_symmetric(mine, mine.heap.register_buffer(own.get(), bytes));
+          mine.heap.unregister_buffer(own.get());
+        }) == "");
+}
+
 TEST_CASE("a buffer that cannot be given back on one PE stays registered on all") {
   CHECK(on_pes([](pe& mine) {
           const auto buffer = pages();
