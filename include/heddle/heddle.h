@@ -9,8 +9,8 @@
 /// Every function returns a status; on failure `heddle_last_error()` tells what was asked, what was
 /// found and what to do. Output parameters are written only on success. Functions are thread-safe
 /// across runtimes; calls on one come from one thread at a time (heddle_team_abort: from any). A
-/// handle of what was destroyed is HEDDLE_ERROR_INVALID_USAGE; in one-sided operations, barriers
-/// and heddle_all_reduce, which are too quick to look, it is undefined.
+/// handle of what was destroyed, or of the process that forked this one, is
+/// HEDDLE_ERROR_INVALID_USAGE; undefined in one-sided operations, barriers and heddle_all_reduce.
 #ifndef HEDDLE_HEDDLE_H
 #define HEDDLE_HEDDLE_H
 
@@ -151,7 +151,7 @@ HEDDLE_API heddle_status_t heddle_get_unique_id(heddle_unique_id_t* id);
 HEDDLE_API heddle_status_t heddle_init_unique_id(heddle_runtime_t* runtime,
                                                  const heddle_unique_id_t* id, int pe, int n_pes);
 
-/// A job of n_pes threads of this process; each thread then calls heddle_init_thread once.
+/// A job of 1 to 65536 threads of this process; each thread then calls heddle_init_thread once.
 HEDDLE_API heddle_status_t heddle_thread_job_create(heddle_thread_job_t* job, int n_pes);
 HEDDLE_API heddle_status_t heddle_init_thread(heddle_runtime_t* runtime, heddle_thread_job_t job,
                                               int pe);
@@ -205,11 +205,11 @@ HEDDLE_API heddle_status_t heddle_ptr(heddle_runtime_t runtime, const void* symm
 
 /// Makes the caller's own memory [buffer, buffer + bytes) symmetric, in place: *symmetric is its
 /// address in the heap, for use in kernels. Host calls take either address. Collective; every PE
-/// gives the same size. A buffer that cannot be taken is an error on all PEs, which names the PE.
+/// gives the same size. A buffer that cannot be taken, or of which another PE of the process gives
+/// a part too, is an error on all PEs, which names the PE.
 ///
-/// With HEDDLE_DEVICE=host: private host memory (not MAP_SHARED), whose pages become the heap's.
-/// buffer and bytes are multiples of the page size; no thread touches the pages during the call.
-///
+/// On the host device: private memory (not MAP_SHARED), whose pages become the heap's. buffer and
+/// bytes are multiples of the page size; no thread touches the pages during the call.
 /// With a CUDA device: memory of that device made by cuMemCreate, of one allocation or several
 /// mapped one behind the other (ncclMemAlloc, PyTorch's expandable segments and symmetric memory).
 /// buffer is where the first of them begins: register all that is of use in it, and any part is

@@ -37,6 +37,11 @@ void launch_reduction(const team& team, const T* input, T* output, std::size_t n
   const bool scatters = Kind == reduce_kind::reduce_scatter;
   const std::size_t bytes = bytes_of<T>(n);
   const std::size_t pieces = scatters ? static_cast<std::size_t>(team.n_pes()) : 1;
+  constexpr std::size_t addresses = std::size_t{1} << 47;
+  if (bytes > addresses / pieces)
+    throw error(HEDDLE_ERROR_INVALID_ARGUMENT, "a count of " + std::to_string(n) + " elements of " +
+                                                   std::to_string(sizeof(T)) +
+                                                   " bytes is more memory than a process has");
   const auto in = reinterpret_cast<std::uintptr_t>(input);
   const auto out = reinterpret_cast<std::uintptr_t>(output);
   const std::size_t place = scatters ? bytes * static_cast<std::size_t>(team.my_pe()) : 0;

@@ -17,6 +17,8 @@
 namespace heddle {
 namespace {
 
+constexpr int most_threads = 1 << 16;  // what a process may have of them, about
+
 enum class membership { not_joined, joined, left, lost };
 
 struct member {
@@ -148,9 +150,9 @@ class thread_bootstrap final : public bootstrap {
 }  // namespace
 
 thread_rendezvous::thread_rendezvous(int size) {
-  if (size < 1)
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "asked for a job of {} threads; a job has at least one PE", size);
+  if (size < 1 || size > most_threads)
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "asked for a job of {} threads; a job has 1 to {}",
+                size, most_threads);
   state_ = std::make_shared<state>(size);
   fill_random(state_->secret);
 }

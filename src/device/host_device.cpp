@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "device/device.hpp"
+#include "device/host_kernel.hpp"
 #include "device/host_streams.hpp"
 #include "device/resident_threads.hpp"
 #include "support/throw_error.hpp"
@@ -114,13 +115,7 @@ class host_device final : public device, private kernel_runner {
   }
 
   void run(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments) override {
-    try {
-      run_blocks(shape, entry, arguments);
-    } catch (const error&) {
-      throw;
-    } catch (const std::exception& thrown) {
-      throw_error(HEDDLE_ERROR_INVALID_USAGE, "a kernel threw an exception: {}", thrown.what());
-    }
+    run_kernel([&] { run_blocks(shape, entry, arguments); });
   }
 
   void run_blocks(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments) {

@@ -9,6 +9,7 @@
 #include <heddle/device/impl/team_ref_builder.hpp>
 
 #include "coll/topology.hpp"
+#include "device/host_kernel.hpp"
 #include "host/failure_report.hpp"
 #include "host/runtime.hpp"
 #include "support/log.hpp"
@@ -184,7 +185,7 @@ void heddle_team::start_collective(heddle::exec::launch_shape shape,
   const bool on_host = runtime_.place().is_host();
   if (on_host && kernel.on_host && stream == nullptr && !order_.is_pending() && shape.grid == 1 &&
       shape.block == 1) {
-    kernel.on_host(arguments, &heddle::one_thread_block);
+    heddle::exec::run_kernel([&] { kernel.on_host(arguments, &heddle::one_thread_block); });
     return check();
   }
   enqueue_collective(runtime_.queue(stream), [&](heddle::exec::stream& queue) {

@@ -41,9 +41,10 @@ TEST_CASE("a rank joins once and inside the job") {
   CHECK_THROWS_WITH_AS(job.join(1), "rank 1 asked to join a job that has lost it", error);
 }
 
-TEST_CASE("a job has at least one PE") {
-  CHECK_THROWS_WITH_AS(thread_rendezvous(0),
-                       "asked for a job of 0 threads; a job has at least one PE", error);
+TEST_CASE("a job has one PE at least, and no more than a process may have threads") {
+  for (const int n : {0, -1, 65537, std::numeric_limits<int>::max()})
+    CHECK_THROWS_WITH_AS(thread_rendezvous{n}, doctest::Contains("threads; a job has 1 to 65536"),
+                         error);
 }
 
 TEST_CASE("two jobs of one process have their own ids and secrets") {

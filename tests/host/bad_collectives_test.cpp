@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <heddle/heddle.hpp>
+#include <heddle/reduce_by.hpp>
+#include <limits>
 #include <string>
 
 #include "doctest/run_pes.hpp"
@@ -22,6 +24,13 @@ namespace {
 
 constexpr auto invalid = HEDDLE_ERROR_INVALID_ARGUMENT;
 constexpr auto f32 = HEDDLE_FLOAT32;
+
+struct adding {
+  template <class T>
+  HEDDLE_FN T combine(T a, T b) const {
+    return a + b;
+  }
+};
 
 }  // namespace
 
@@ -364,4 +373,14 @@ TEST_CASE("a PE that does not come is named, whoever waits for it") {
            got.status == HEDDLE_ERROR_ABORTED));
     CHECK(got.text.find("PE 1") != std::string::npos);
   });
+}
+
+TEST_CASE("more elements than a process has memory for are told of by a user's reduction") {
+  const runtime self;
+  long word = 0;
+  const auto most = std::numeric_limits<std::size_t>::max();
+  for (const std::size_t n : {most, most / 4, (std::size_t{1} << 44) + 1})
+    CHECK_THROWS_WITH_AS(heddle::all_reduce_by(self.world(), &word, &word, n, adding()),
+                         doctest::Contains("elements of 8 bytes is more memory than a process has"),
+                         heddle::error);
 }

@@ -380,6 +380,15 @@ TEST_CASE("what a kernel throws is the kernel's, and it cannot wait for its own 
     CHECK_THROWS_WITH_AS(heddle::launch(self.default_stream(), 1, threads,
                                         [](auto&) { throw std::runtime_error("no ink"); }),
                          doctest::Contains("a kernel threw an exception: no ink"), heddle::error);
+  for (int threads : {1, 2}) {
+    CHECK_THROWS_WITH_AS(
+        heddle::launch_collective(self.world(), {}, 1, threads,
+                                  [](auto&) { throw std::runtime_error("no ink"); }),
+        doctest::Contains("a kernel threw an exception: no ink"), heddle::error);
+    CHECK_THROWS_WITH_AS(heddle::launch(self.default_stream(), 1, threads, [](auto&) { throw 42; }),
+                         doctest::Contains("a kernel threw what is no std::exception"),
+                         heddle::error);
+  }
   heddle::launch(
       queue, 1, 1,
       [](auto&, heddle_runtime_t runtime, heddle_stream_t own) {
@@ -423,6 +432,13 @@ TEST_CASE("a wait past its deadline names the PE, the operation, the word and th
     timed_out |= of_pe.status == HEDDLE_ERROR_TIMEOUT;
   }
   CHECK(timed_out);
+}
+
+TEST_CASE("a runtime is left although its last work on a stream threw what is no exception") {
+  runtime self;
+  const auto queue = self.create_stream();
+  heddle::launch(queue, 1, 1, [](auto&) { throw 42; });
+  self.finalize();
 }
 
 TEST_CASE("streams of one runtime are none of another's") {
