@@ -41,7 +41,7 @@ class cuda_pe_device final : public pe_device, gpu_memory {
         cards_(gpu_),
         why_no_cards_(settings.gpudirect_disable ? "HEDDLE_GPUDIRECT_DISABLE=1" : cards_.why_not()),
         executor_(exec::create_cuda_device(gpu_, sharing.pes)),
-        own_stream_(executor_->create_stream()) {}
+        own_stream_(executor_->borrow_stream(gpu_->own_stream())) {}
   ~cuda_pe_device() override {
     for (void* start : shared_) gpu::unshare_host_memory(start);
   }

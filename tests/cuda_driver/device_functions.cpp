@@ -132,6 +132,21 @@ CUresult ctx_push_current(CUcontext context) {
   context_stack.push_back(context);
   return CUDA_SUCCESS;
 }
+CUresult ctx_get_limit(std::size_t* bytes, CUlimit limit) {
+  call entered("cuCtxGetLimit");
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (limit != CU_LIMIT_STACK_SIZE) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  *bytes = current_device()->stack_bytes;
+  return entered.result;
+}
+CUresult ctx_set_limit(CUlimit limit, std::size_t bytes) {
+  call entered("cuCtxSetLimit");
+  if (entered.result != CUDA_SUCCESS) return entered.result;
+  if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
+  if (limit != CU_LIMIT_STACK_SIZE) return CUDA_ERROR_UNSUPPORTED_LIMIT;
+  current_device()->stack_bytes = bytes;
+  return CUDA_SUCCESS;
+}
 CUresult ctx_pop_current(CUcontext* context) {
   if (context_stack.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   if (context) *context = context_stack.back();
@@ -167,6 +182,8 @@ void add_device_functions(driver& table) {
   table.device_primary_ctx_release = device_primary_ctx_release;
   table.ctx_push_current = ctx_push_current;
   table.ctx_pop_current = ctx_pop_current;
+  table.ctx_get_limit = ctx_get_limit;
+  table.ctx_set_limit = ctx_set_limit;
   table.mem_get_info = mem_get_info;
 }
 

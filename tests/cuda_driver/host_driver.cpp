@@ -54,6 +54,10 @@ void end_capture(CUstream stream) {
     if (each->capture == ended) each->capture = 0;
 }
 
+std::size_t locked_waits() {
+  const std::lock_guard lock(mutex);
+  return now->locked_waits;
+}
 std::size_t launches() {
   std::lock_guard lock(mutex);
   return now->launches;

@@ -66,6 +66,9 @@ void end_capture(CUstream stream);
 /// How many kernels were accepted, and how often streams were made to wait for what was recorded.
 std::size_t launches();
 std::size_t event_waits();
+/// How often a copy to or from memory that CUDA does not know came behind a kernel: CUDA waits for
+/// that then, and nothing else of the context goes on.
+std::size_t locked_waits();
 /// How often what cards wrote was waited for.
 std::size_t card_flushes();
 

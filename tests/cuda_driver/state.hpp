@@ -77,6 +77,7 @@ struct device_state {
   int ordinal = 0;
   std::size_t taken = 0;
   std::size_t contexts = 0;
+  std::size_t stack_bytes = 1024;  // CUDA's own
 };
 
 struct planned_failure {
@@ -86,7 +87,8 @@ struct planned_failure {
 
 struct stream_state {
   device_state* device;
-  cuuint64_t capture = 0;  // 0: not captured
+  cuuint64_t capture = 0;   // 0: not captured
+  bool has_kernel = false;  // that nobody has waited for
 };
 
 struct event_state {
@@ -110,6 +112,7 @@ struct state {
   std::map<CUstream, std::unique_ptr<stream_state>> streams;
   cuuint64_t last_capture = 0;
   std::size_t launches = 0;
+  std::size_t locked_waits = 0;
   std::size_t event_waits = 0;
   std::size_t card_flushes = 0;
 };

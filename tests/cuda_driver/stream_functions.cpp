@@ -117,9 +117,10 @@ CUresult stream_get_ctx(CUstream stream, CUcontext* context) {
 CUresult stream_synchronize(CUstream stream) {
   call entered("cuStreamSynchronize");
   if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
-  const auto* found = find_stream(stream);
+  auto* found = find_stream(stream);
   if (!found) return CUDA_ERROR_INVALID_HANDLE;
   if (found->capture) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+  found->has_kernel = false;
   return entered.result;
 }
 /// CUDA copies nothing that is partly registered.
@@ -127,11 +128,14 @@ bool is_copied_whole(CUdeviceptr at, std::size_t bytes) {
   const auto ranges = host_ranges_of(at, bytes);
   return ranges.empty() || ranges.front();
 }
+bool is_unknown(CUdeviceptr at) { return host_ranges_of(at, 1).empty() && !is_reserved(at, 1); }
 CUresult memcpy_async(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
   call entered("cuMemcpyAsync");
   if (entered.result != CUDA_SUCCESS) return entered.result;
   if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
-  if (!find_stream(stream)) return CUDA_ERROR_INVALID_HANDLE;
+  const auto* found = find_stream(stream);
+  if (!found) return CUDA_ERROR_INVALID_HANDLE;
+  if (found->has_kernel && (is_unknown(to) || is_unknown(from))) ++now->locked_waits;
   if (!is_copied_whole(to, bytes) || !is_copied_whole(from, bytes)) return CUDA_ERROR_INVALID_VALUE;
   const side target(to, bytes, true);
   const side source(from, bytes, false);
@@ -288,9 +292,11 @@ CUresult func_load(CUfunction) {
 CUresult launch_kernel_ex(const CUlaunchConfig* config, CUfunction, void**, void**) {
   call entered("cuLaunchKernelEx");
   if (entered.result != CUDA_SUCCESS) return entered.result;
-  if (!find_stream(config->hStream)) return CUDA_ERROR_INVALID_HANDLE;
+  auto* found = find_stream(config->hStream);
+  if (!found) return CUDA_ERROR_INVALID_HANDLE;
   if (!now->layout.accepts_kernels) return CUDA_ERROR_NOT_SUPPORTED;
   ++now->launches;
+  found->has_kernel = !found->capture;
   return CUDA_SUCCESS;
 }
 CUresult occupancy_max_active_blocks(int* blocks, CUfunction, int, std::size_t) {

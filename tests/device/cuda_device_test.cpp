@@ -71,6 +71,41 @@ TEST_CASE("streams copy, run host functions in order, and tell what those threw"
   CHECK(host_driver::in_use() == host_driver::usage{});
 }
 
+TEST_CASE("no copy waits for a kernel inside CUDA, where it would keep other PEs from launching") {
+  const auto& driver = host_driver::start({.accepts_kernels = true});
+  const auto gpu = std::make_shared<const gpu::gpu>(driver, 0);
+  const auto device = exec::create_cuda_device(gpu, 1);
+  const auto stream = device->create_stream();
+  int number = 42;
+  auto* memory = static_cast<int*>(device->allocate(2 * sizeof number));
+  stream->launch({1, 32}, compiled(), nullptr, 0);
+  stream->copy(memory, &number, sizeof number);
+  stream->launch({1, 32}, compiled(), nullptr, 0);
+  stream->copy(memory + 1, memory, sizeof number);
+  stream->copy(&number, memory + 1, sizeof number);
+  CHECK(number == 42);
+  CHECK(host_driver::locked_waits() == 0);
+}
+
+TEST_CASE("streams that have ended are used again, and kernels have room for their variables") {
+  const auto& driver = host_driver::start({});
+  {
+    const auto gpu = std::make_shared<const gpu::gpu>(driver, 0);
+    const auto device = exec::create_cuda_device(gpu, 1);
+    (void)device->create_stream();
+    const auto streams = host_driver::in_use().streams;
+    for (int i = 0; i < 40; ++i) (void)device->create_stream();
+    CHECK(host_driver::in_use().streams == streams);
+    const auto another = device->create_stream(), one_more = device->create_stream();
+    CHECK(host_driver::in_use().streams == streams + 1);
+    const gpu::gpu::scope current(*gpu);
+    std::size_t stack = 0;
+    CHECK(driver.ctx_get_limit(&stack, CU_LIMIT_STACK_SIZE) == CUDA_SUCCESS);
+    CHECK(stack == 4096);
+  }
+  CHECK(host_driver::in_use() == host_driver::usage{});
+}
+
 TEST_CASE("events order streams and tell the time between them") {
   const auto& driver = host_driver::start({});
   {

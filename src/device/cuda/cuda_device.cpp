@@ -8,6 +8,7 @@
 
 #include "device/cuda/cuda_stream.hpp"
 #include "support/environment.hpp"
+#include "support/log.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle::exec {
@@ -19,7 +20,10 @@ class cuda_device final : public device {
       : shared_(std::move(gpu)),
         gpu_(*shared_),
         room_(std::make_shared<residency>(gpu_, pes)),
-        default_stream_(shared_, room_) {}
+        streams_(std::make_shared<stream_pool>(shared_)),
+        default_stream_(shared_, room_, streams_) {
+    reserve_stacks();
+  }
   ~cuda_device() override {
     const gpu::gpu::quiet_scope current(gpu_);
     for (void* memory : memory_) (void)release(memory);
@@ -76,7 +80,7 @@ class cuda_device final : public device {
 
   [[nodiscard]] stream& default_stream() override { return default_stream_; }
   [[nodiscard]] std::unique_ptr<stream> create_stream() override {
-    return std::make_unique<cuda_stream>(shared_, room_);
+    return std::make_unique<cuda_stream>(shared_, room_, streams_);
   }
   [[nodiscard]] std::unique_ptr<stream> borrow_stream(void* cuda_stream) override {
     return std::make_unique<class cuda_stream>(shared_, room_, static_cast<CUstream>(cuda_stream));
@@ -87,6 +91,22 @@ class cuda_device final : public device {
 
  private:
   [[nodiscard]] const gpu::driver& driver() const { return gpu_.functions(); }
+  /// Memory for the local variables of heddle's kernels, and of others as large. CUDA makes room
+  /// for a kernel that needs more by waiting for all that run on the GPU, and lets no other be
+  /// launched meanwhile: not that of another PE of the process either, for which they may wait.
+  void reserve_stacks() const {
+    constexpr std::size_t bytes_of_a_thread = 4096;
+    const gpu::gpu::scope current(gpu_);
+    std::size_t now = 0;
+    CUresult reserved = driver().ctx_get_limit(&now, CU_LIMIT_STACK_SIZE);
+    if (reserved == CUDA_SUCCESS && now < bytes_of_a_thread)
+      reserved = driver().ctx_set_limit(CU_LIMIT_STACK_SIZE, bytes_of_a_thread);
+    if (reserved != CUDA_SUCCESS)
+      log::warn(log::subsystem::device,
+                "device cuda:{} gives kernels no {} bytes of stack for each thread: {}; PEs that "
+                "share it may wait for each other",
+                gpu_.ordinal(), bytes_of_a_thread, gpu::describe(driver(), reserved));
+  }
   CUresult release(void* memory) const {
     return driver().mem_free_async(reinterpret_cast<CUdeviceptr>(memory), gpu_.own_stream());
   }
@@ -94,6 +114,7 @@ class cuda_device final : public device {
   const std::shared_ptr<const gpu::gpu> shared_;
   const gpu::gpu& gpu_;
   const std::shared_ptr<residency> room_;
+  const std::shared_ptr<stream_pool> streams_;
   cuda_stream default_stream_;
   std::mutex mutex_;
   std::unordered_set<void*> memory_;

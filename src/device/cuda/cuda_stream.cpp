@@ -82,20 +82,16 @@ struct cuda_stream::host_call {
   }
 };
 
-cuda_stream::cuda_stream(std::shared_ptr<const gpu::gpu> gpu, std::shared_ptr<residency> room)
-    : shared_(std::move(gpu)), gpu_(*shared_), room_(std::move(room)), owned_(true) {
+cuda_stream::cuda_stream(std::shared_ptr<const gpu::gpu> gpu, std::shared_ptr<residency> room,
+                         std::shared_ptr<stream_pool> pool)
+    : shared_(std::move(gpu)), gpu_(*shared_), room_(std::move(room)), pool_(std::move(pool)) {
   const gpu::gpu::scope current(gpu_);
-  gpu::check(driver(), driver().stream_create(&stream_, CU_STREAM_NON_BLOCKING),
-             "making a stream on device cuda:{}", gpu_.ordinal());
+  stream_ = pool_->take();
 }
 
 cuda_stream::cuda_stream(std::shared_ptr<const gpu::gpu> gpu, std::shared_ptr<residency> room,
                          CUstream borrowed)
-    : shared_(std::move(gpu)),
-      gpu_(*shared_),
-      room_(std::move(room)),
-      owned_(false),
-      stream_(borrowed) {
+    : shared_(std::move(gpu)), gpu_(*shared_), room_(std::move(room)), stream_(borrowed) {
   if (!gpu_.has(borrowed))
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                 "heddle_stream_from_cuda: {} is not a stream of the primary context of this PE's "
@@ -107,9 +103,14 @@ cuda_stream::~cuda_stream() {
   const gpu::gpu::quiet_scope current(gpu_);
   cuuint64_t captured = 0;
   CUresult ended = find_capture(driver(), stream_, captured);
-  if (captured && !owned_) return;  // the capture goes on, and its work has not begun
+  if (captured && !pool_) return;  // the capture goes on, and its work has not begun
   if (ended == CUDA_SUCCESS && !captured) ended = driver().stream_synchronize(stream_);
-  if (owned_ && ended == CUDA_SUCCESS) ended = driver().stream_destroy(stream_);
+  if (pool_ && ended == CUDA_SUCCESS) {
+    if (captured)
+      ended = driver().stream_destroy(stream_);
+    else
+      pool_->give_back(stream_);
+  }
   if (ended != CUDA_SUCCESS)
     log::warn(log::subsystem::device, "a stream of device cuda:{} did not end in order: {}",
               gpu_.ordinal(), gpu::describe(driver(), ended));
@@ -159,6 +160,12 @@ void cuda_stream::enqueue(std::function<void()> work) {
 
 void cuda_stream::copy(void* dst, const void* src, std::size_t bytes) {
   const gpu::gpu::scope current(gpu_);
+  // CUDA holds locks of the context while it copies to and from memory that it does not know, also
+  // while it waits for the stream's earlier work; another PE of this process, whom that work waits
+  // for, would launch nothing meanwhile.
+  if ((!gpu_.knows(dst) || !gpu_.knows(src)) && capture() == 0)
+    gpu::check(driver(), driver().stream_synchronize(stream_),
+               "waiting for the work before a copy on device cuda:{}", gpu_.ordinal());
   gpu::copy_in_parts(dst, src, bytes, [&](void* to, const void* from, std::size_t part) {
     gpu::check(driver(),
                driver().memcpy_async(reinterpret_cast<CUdeviceptr>(to),

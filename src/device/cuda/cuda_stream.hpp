@@ -9,6 +9,7 @@
 
 #include "device/cuda/gpu.hpp"
 #include "device/cuda/residency.hpp"
+#include "device/cuda/stream_pool.hpp"
 #include "device/device.hpp"
 
 namespace heddle::exec {
@@ -34,7 +35,8 @@ class cuda_event final : public event {
 /// work, but for work that is being captured.
 class cuda_stream final : public stream {
  public:
-  cuda_stream(std::shared_ptr<const gpu::gpu> gpu, std::shared_ptr<residency> room);
+  cuda_stream(std::shared_ptr<const gpu::gpu> gpu, std::shared_ptr<residency> room,
+              std::shared_ptr<stream_pool> pool);
   /// Throws HEDDLE_ERROR_INVALID_ARGUMENT for a stream of another device.
   cuda_stream(std::shared_ptr<const gpu::gpu> gpu, std::shared_ptr<residency> room,
               CUstream borrowed);
@@ -69,7 +71,7 @@ class cuda_stream final : public stream {
   const std::shared_ptr<const gpu::gpu> shared_;
   const gpu::gpu& gpu_;
   const std::shared_ptr<residency> room_;
-  const bool owned_;
+  const std::shared_ptr<stream_pool> pool_;  ///< null: the program's stream
   CUstream stream_ = nullptr;
   std::shared_ptr<failure_box> failures_ = std::make_shared<failure_box>();
 };

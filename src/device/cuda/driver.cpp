@@ -45,6 +45,8 @@ void fill(driver& table, void* library) {
   HEDDLE_FIND(device_primary_ctx_release, cuDevicePrimaryCtxRelease);
   HEDDLE_FIND(ctx_push_current, cuCtxPushCurrent);
   HEDDLE_FIND(ctx_pop_current, cuCtxPopCurrent);
+  HEDDLE_FIND(ctx_get_limit, cuCtxGetLimit);
+  HEDDLE_FIND(ctx_set_limit, cuCtxSetLimit);
   HEDDLE_FIND(mem_get_info, cuMemGetInfo);
   HEDDLE_FIND(mem_get_allocation_granularity, cuMemGetAllocationGranularity);
   HEDDLE_FIND(mem_address_reserve, cuMemAddressReserve);

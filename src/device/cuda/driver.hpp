@@ -33,6 +33,8 @@ struct driver {
   decltype(&::cuDevicePrimaryCtxRelease) device_primary_ctx_release = nullptr;
   decltype(&::cuCtxPushCurrent) ctx_push_current = nullptr;
   decltype(&::cuCtxPopCurrent) ctx_pop_current = nullptr;
+  decltype(&::cuCtxGetLimit) ctx_get_limit = nullptr;
+  decltype(&::cuCtxSetLimit) ctx_set_limit = nullptr;
 
   decltype(&::cuMemGetInfo) mem_get_info = nullptr;
   decltype(&::cuMemGetAllocationGranularity) mem_get_allocation_granularity = nullptr;

@@ -127,6 +127,12 @@ bool gpu::has(CUstream stream) const {
   return context == context_;
 }
 
+bool gpu::knows(const void* memory) const {
+  unsigned kind = 0;
+  return driver_.pointer_get_attribute(&kind, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                       reinterpret_cast<CUdeviceptr>(memory)) == CUDA_SUCCESS;
+}
+
 int gpu::find(const device_uuid& uuid) const {
   for (int ordinal = 0; ordinal < count_devices(driver_); ++ordinal) {
     if (uuid_of(driver_, open_device(driver_, ordinal)) == uuid) return ordinal;

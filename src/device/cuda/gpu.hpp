@@ -66,6 +66,8 @@ class gpu {
   /// Free and whole memory of the device, in bytes.
   [[nodiscard]] std::pair<std::size_t, std::size_t> memory() const;
 
+  /// Whether CUDA knows memory: a device's, or the host's that it shares. In the device's context.
+  [[nodiscard]] bool knows(const void* memory) const;
   /// The ordinal in this process of the device of that uuid; -1 if it is not visible here.
   [[nodiscard]] int find(const device_uuid& uuid) const;
   /// Copies between any memory that the device reaches; complete on return, whatever runs on other
