@@ -38,7 +38,8 @@ HEDDLE_FN inline void pause_processor() {
 /// Host: `spin` times a processor pause, then it gives its time slice away, since the thread it
 /// waits for may need this very core (measured: 8 threads on 2 cores take 230 times longer
 /// without), and after 10 ms it sleeps between looks, for a 64th of the time that it has waited, up
-/// to 8 ms. CUDA: nothing at first, then nanosleep, up to a microsecond.
+/// to 8 ms. CUDA: nothing 2000 times, then nanosleep, up to a microsecond; how many PEs a processor
+/// has does not matter there.
 class backoff {
  public:
   HEDDLE_FN explicit backoff(uint32_t spin) : spin_(spin) {}
@@ -57,7 +58,8 @@ class backoff {
   HEDDLE_FN void pause([[maybe_unused]] const Spin& spin, [[maybe_unused]] const Sleep& sleep) {
     ++polls_;
 #if HEDDLE_ON_CUDA
-    if (polls_ > spin_) __nanosleep(polls_ < spin_ + 64 ? 32 : 1000);
+    constexpr uint32_t eager_polls = 2000;
+    if (polls_ > eager_polls) __nanosleep(polls_ < eager_polls + 64 ? 32 : 1000);
 #else
     if (polls_ <= spin_) return spin();
     const uint64_t now = clock_ns();

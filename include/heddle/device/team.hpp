@@ -277,6 +277,15 @@ class team_ref {
   friend class team_ref_builder;
   friend class detail::slow_wait;
 
+  /// This, for calls that are not inlined. On CUDA a copy: what has its address taken lies in local
+  /// memory, and every look at it waits for that; the rest stay in registers and a kernel's
+  /// parameters.
+#if HEDDLE_ON_CUDA
+  HEDDLE_FN team_ref apart() const { return *this; }
+#else
+  HEDDLE_FN const team_ref& apart() const { return *this; }
+#endif
+
   struct limits;
   template <class Look>
   HEDDLE_COLD HEDDLE_FN wait_status wait_slowly(Look look, const wait_record& what,

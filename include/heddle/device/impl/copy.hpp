@@ -41,9 +41,11 @@ struct share {
 };
 
 #if HEDDLE_ON_CUDA
+/// Units of 16 bytes with 8 loads of each thread under way: few blocks need them to fill the way to
+/// memory (an H200 copies 64 MiB by 32 blocks of 512 threads at 1.2 TB/s with 4, 1.5 TB/s with 8).
 template <class Unit, group G>
 HEDDLE_FN void copy_units(G group, byte* dst, const byte* src, size_t units) {
-  constexpr size_t unroll = 4;
+  constexpr size_t unroll = sizeof(Unit) == 16 ? 8 : 4;
   const size_t threads = static_cast<size_t>(group.size());
   auto* to = reinterpret_cast<Unit*>(dst);
   const auto* from = reinterpret_cast<const Unit*>(src);

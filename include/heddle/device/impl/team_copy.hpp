@@ -21,7 +21,7 @@ HEDDLE_FN void team_ref::put_nbi(G group, T* dst, const T* src, size_t n, int pe
   static_assert(standard::is_trivially_copyable_v<T>);
   if (is_remote(pe)) {
     group.sync();
-    if (group.rank() == 0) remote_put(dst, src, n * sizeof(T), pe, false);
+    if (group.rank() == 0) apart().remote_put(dst, src, n * sizeof(T), pe, false);
     return;
   }
   detail::copy(group, ptr(dst, pe), src, n * sizeof(T), stores_for(n * sizeof(T)));
@@ -31,7 +31,7 @@ template <group G, class T>
 HEDDLE_FN void team_ref::put(G group, T* dst, const T* src, size_t n, int pe) const {
   if (is_remote(pe)) {
     group.sync();
-    if (group.rank() == 0) remote_put(dst, src, n * sizeof(T), pe, true);
+    if (group.rank() == 0) apart().remote_put(dst, src, n * sizeof(T), pe, true);
   } else {
     put_nbi(group, dst, src, n, pe);
   }
@@ -43,7 +43,7 @@ HEDDLE_FN void team_ref::get_nbi(G group, T* dst, const T* src, size_t n, int pe
   static_assert(standard::is_trivially_copyable_v<T>);
   if (is_remote(pe)) {
     group.sync();
-    if (group.rank() == 0) remote_get(dst, src, n * sizeof(T), pe, false);
+    if (group.rank() == 0) apart().remote_get(dst, src, n * sizeof(T), pe, false);
     return;
   }
   detail::copy(group, dst, ptr(src, pe), n * sizeof(T), stores_for(n * sizeof(T)));
@@ -53,7 +53,7 @@ template <group G, class T>
 HEDDLE_FN void team_ref::get(G group, T* dst, const T* src, size_t n, int pe) const {
   if (is_remote(pe)) {
     group.sync();
-    if (group.rank() == 0) remote_get(dst, src, n * sizeof(T), pe, true);
+    if (group.rank() == 0) apart().remote_get(dst, src, n * sizeof(T), pe, true);
   } else {
     get_nbi(group, dst, src, n, pe);
   }
@@ -67,7 +67,8 @@ HEDDLE_FN void team_ref::iput(G group, T* dst, const T* src, size_t dst_stride, 
   group.sync();
   if (is_remote(pe)) {
     if (group.rank() == 0)
-      remote_strided(command_kind::iput, dst, src, dst_stride, src_stride, sizeof(T), n, pe);
+      apart().remote_strided(command_kind::iput, dst, src, dst_stride, src_stride, sizeof(T), n,
+                             pe);
   } else {
     T* target = ptr(dst, pe);
     for (auto i = static_cast<size_t>(group.rank()); i < n; i += static_cast<size_t>(group.size()))
@@ -83,7 +84,8 @@ HEDDLE_FN void team_ref::iget(G group, T* dst, const T* src, size_t dst_stride, 
   group.sync();
   if (is_remote(pe)) {
     if (group.rank() == 0)
-      remote_strided(command_kind::iget, src, dst, src_stride, dst_stride, sizeof(T), n, pe);
+      apart().remote_strided(command_kind::iget, src, dst, src_stride, dst_stride, sizeof(T), n,
+                             pe);
   } else {
     const T* source = ptr(src, pe);
     for (auto i = static_cast<size_t>(group.rank()); i < n; i += static_cast<size_t>(group.size()))
@@ -95,7 +97,7 @@ HEDDLE_FN void team_ref::iget(G group, T* dst, const T* src, size_t dst_stride, 
 template <class T>
 HEDDLE_FN void team_ref::p(T* dst, standard::type_identity_t<T> value, int pe) const {
   static_assert(standard::is_trivially_copyable_v<T>);
-  if (is_remote(pe)) return remote_p(dst, &value, sizeof(T), pe);
+  if (is_remote(pe)) return apart().remote_p(dst, &value, sizeof(T), pe);
   T* target = ptr(dst, pe);
   if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
     store(target, value, ordered_by_fence);
@@ -121,7 +123,7 @@ HEDDLE_FN void team_ref::update_signal(G group, signal* signal_word, uint64_t va
                                        int pe) const {
   group.sync();  // the release below covers what every thread of the group wrote
   if (group.rank() != 0) return;
-  if (is_remote(pe)) return remote_signal(signal_word, value, op, pe);
+  if (is_remote(pe)) return apart().remote_signal(signal_word, value, op, pe);
   atomic_ref<uint64_t> target(*ptr(signal_word, pe));
   if (op == signal_op::set) {
     target.store(value, release);
@@ -136,7 +138,8 @@ HEDDLE_FN void team_ref::put_signal_nbi(G group, T* dst, const T* src, size_t n,
                                         int pe) const {
   if (!is_remote(pe)) return put_signal(group, dst, src, n, signal_word, value, op, pe);
   group.sync();
-  if (group.rank() == 0) remote_put(dst, src, n * sizeof(T), pe, false, signal_word, value, op);
+  if (group.rank() == 0)
+    apart().remote_put(dst, src, n * sizeof(T), pe, false, signal_word, value, op);
 }
 
 template <group G, class T>
@@ -144,7 +147,8 @@ HEDDLE_FN void team_ref::put_signal(G group, T* dst, const T* src, size_t n, sig
                                     uint64_t value, signal_op op, int pe) const {
   if (is_remote(pe)) {
     group.sync();
-    if (group.rank() == 0) remote_put(dst, src, n * sizeof(T), pe, true, signal_word, value, op);
+    if (group.rank() == 0)
+      apart().remote_put(dst, src, n * sizeof(T), pe, true, signal_word, value, op);
     group.sync();
     return;
   }

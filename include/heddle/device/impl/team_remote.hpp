@@ -211,7 +211,7 @@ HEDDLE_FN T team_ref::remote_g(const T* src, int pe) const {
   T value;
   for (size_t at = 0; at < sizeof(T); at += sizeof(uint64_t)) {
     const size_t n = sizeof(T) - at < sizeof(uint64_t) ? sizeof(T) - at : sizeof(uint64_t);
-    const uint64_t word = remote_word(reinterpret_cast<const byte*>(src) + at, n, pe);
+    const uint64_t word = apart().remote_word(reinterpret_cast<const byte*>(src) + at, n, pe);
     memcpy(reinterpret_cast<byte*>(&value) + at, &word, n);
   }
   return value;
@@ -275,7 +275,7 @@ HEDDLE_FN T team_ref::remote_atomic(const T* word, atomic_op op, T value, T comp
   uint64_t bits[2] = {0, 0};
   memcpy(&bits[0], &value, sizeof(T));
   memcpy(&bits[1], &compare, sizeof(T));
-  const uint64_t old = remote_atomic(word, sizeof(T), op, bits[0], bits[1], fetches, pe);
+  const uint64_t old = apart().remote_atomic(word, sizeof(T), op, bits[0], bits[1], fetches, pe);
   T found;
   memcpy(&found, &old, sizeof(T));
   return found;

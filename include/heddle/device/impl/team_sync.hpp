@@ -23,12 +23,12 @@ HEDDLE_FN inline void team_ref::fence() const {
   asm volatile("fence.acq_rel.sys;" ::: "memory");
 #endif
   // Host: the store or atomic after it releases (ordered_by_fence).
-  if (proxy_) remote_fence();
+  if (proxy_) apart().remote_fence();
 }
 
 HEDDLE_FN inline void team_ref::quiet() const {
   system_fence();
-  if (proxy_) remote_quiet();
+  if (proxy_) apart().remote_quiet();
 }
 
 HEDDLE_FN inline void team_ref::tell(uint64_t* word, uint64_t value, int pe) const {
@@ -68,9 +68,9 @@ HEDDLE_FN wait_status team_ref::barrier(G group, int index) const {
   system_fence();
   if (proxy_) {
     group.sync();  // what the group's threads have asked for is in the queue
-    if (group.rank() == 0) remote_quiet();
+    if (group.rank() == 0) apart().remote_quiet();
   }
-  return sync(group, index);
+  return apart().sync(group, index);
 }
 
 }  // namespace heddle
