@@ -9,7 +9,8 @@
 /// How every contender moves an array: the same grids, sizes and parts.
 namespace bench {
 
-inline constexpr int bandwidth_threads = 512;  ///< of a block
+/// Of a block. 128 of them are to fit beside another PE, with the registers that a put takes.
+inline constexpr int bandwidth_threads = 256;
 inline constexpr int bandwidth_blocks[] = {1, 8, 32, 64, 128};
 
 /// Groups of threads each move one contiguous part, its borders on lines of 128 bytes.

@@ -20,7 +20,9 @@ HEDDLE = {"HEDDLE_DEVICE": "cuda:0", "HEDDLE_HEAP_SIZE": "4GiB", "HEDDLE_MAX_TEA
           "HEDDLE_TIMEOUT": "30", **CUDA}
 # A network card or multicast is not what is compared; the loopback interface is there on every machine.
 NVSHMEM = {"NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME": "lo", "NVSHMEM_REMOTE_TRANSPORT": "none",
-           "NVSHMEM_DISABLE_NVLS": "1", "NVSHMEM_SYMMETRIC_SIZE": "2G", **CUDA}
+           "NVSHMEM_DISABLE_NVLS": "1", "NVSHMEM_SYMMETRIC_SIZE": "2G", **CUDA,
+           # The processes share the channels of the GPU: 4 of 32 each find no memory for a stream.
+           "CUDA_DEVICE_MAX_CONNECTIONS": "8"}
 NCCL = {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_NVLS_ENABLE": "0", **CUDA}
 
 # HEDDLE_ALGO, HEDDLE_PROTO and the largest size: two words a flag, or a hop a piece, make the others slow.

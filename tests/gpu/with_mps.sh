@@ -8,6 +8,8 @@ set -uo pipefail
 command -v nvidia-cuda-mps-control >/dev/null || { echo "no nvidia-cuda-mps-control here"; exit 77; }
 room=$(mktemp -d)
 export CUDA_MPS_PIPE_DIRECTORY=$room/pipe CUDA_MPS_LOG_DIRECTORY=$room/log
+# The processes share the GPU's channels: 4 of 32 each find no memory for a stream.
+export CUDA_DEVICE_MAX_CONNECTIONS=8
 mkdir "$CUDA_MPS_PIPE_DIRECTORY" "$CUDA_MPS_LOG_DIRECTORY"
 nvidia-cuda-mps-control -d || { echo "MPS does not start here"; rm -rf "$room"; exit 77; }
 "$@"

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdlib>
 #include <heddle/heddle.hpp>
 #include <heddle/symmetric_array.hpp>
+#include <string>
 #include <vector>
 
 #include "kernels/on_device.hpp"
@@ -45,7 +47,13 @@ class forced {
 struct placement {
   bool all_mapped = true;
   bool has_hierarchy = false;  ///< several hosts with as many PEs each, and several
+  bool has_links = true;       ///< memory for rings and trees, which GPUs that map each other lack
 };
+
+inline bool asks_for_links() {
+  const char* algo = std::getenv("HEDDLE_ALGO");
+  return algo && (std::string(algo) == "ring" || std::string(algo) == "tree");
+}
 
 inline placement find_placement(const runtime& self, const stream& queue) {
   const auto world = self.world();
@@ -58,6 +66,7 @@ inline placement find_placement(const runtime& self, const stream& queue) {
         std::vector<int>{found.all_mapped ? self.n_pes() : self.node().n_pes()});
   world.all_gather(sizes.data() + n, sizes.data(), 1, queue);
   const auto all = read(queue, static_cast<const int*>(sizes.data()), n);
+  found.has_links = !on_gpu() || !found.all_mapped || asks_for_links();
   // With P2P disabled the node has several PEs all the same, of which none maps another.
   bool near = false;
   for (int pe = 0; pe < self.n_pes(); ++pe)

@@ -259,7 +259,8 @@ struct send_to_itself {
 }  // namespace
 
 TEST_CASE("what a PE sends to itself in a kernel it must receive there") {
-  for (const int n_pes : fewer_if_cut_short({2}))
+  for (const int n_pes : fewer_if_cut_short({2})) {
+    if (n_pes == 1) continue;  // receives from itself what it sends to itself
     run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
       const auto queue = self.create_stream();
@@ -277,4 +278,5 @@ TEST_CASE("what a PE sends to itself in a kernel it must receive there") {
               failure.what());
       }
     });
+  }
 }

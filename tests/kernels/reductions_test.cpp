@@ -56,8 +56,10 @@ bool has(const way& wanted, heddle_collective_t what, const placement& at) {
       return !on_gpu() && what != HEDDLE_COLLECTIVE_REDUCE;
     case HEDDLE_ALGORITHM_TWO_SHOT:
       return at.all_mapped || !on_gpu();
+    case HEDDLE_ALGORITHM_RING:
+      return at.has_links;
     case HEDDLE_ALGORITHM_TREE:
-      return what != HEDDLE_COLLECTIVE_REDUCE_SCATTER;
+      return at.has_links && what != HEDDLE_COLLECTIVE_REDUCE_SCATTER;
     case HEDDLE_ALGORITHM_HIERARCHICAL:
       return at.has_hierarchy;
     default:
