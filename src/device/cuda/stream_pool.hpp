@@ -10,10 +10,10 @@
 
 namespace heddle::exec {
 
-/// Streams that were made and are used again. CUDA deals its hardware queues
-/// (CUDA_DEVICE_MAX_CONNECTIONS) out to streams in turn, as they are made, and work waits for what
-/// is before it in its queue: as long as no more streams are made than there are queues, a PE's
-/// kernel never waits behind another's, which may wait for it.
+/// Streams that were made and are used again. Work waits for what is before it in its hardware
+/// queue (CUDA_DEVICE_MAX_CONNECTIONS), and CUDA seems to deal these out to streams in turn, as
+/// they are made: on an H200 PEs stood behind each other once more streams had been made than there
+/// are queues, few of them alive, and no more since streams are used again.
 class stream_pool {
  public:
   explicit stream_pool(std::shared_ptr<const gpu::gpu> gpu) : gpu_(std::move(gpu)) {}
