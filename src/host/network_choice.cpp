@@ -9,6 +9,7 @@
 #include "bootstrap/byte_stream.hpp"
 #include "bootstrap/imitated_hosts.hpp"
 #include "bootstrap/keyed_hash.hpp"
+#include "host/transport/connect_time.hpp"
 #include "host/transport/libfabric/libfabric_transport.hpp"
 #include "host/transport/tcp/tcp_transport.hpp"
 #include "support/log.hpp"
@@ -168,7 +169,7 @@ verbs_options verbs_wishes(const environment& settings) {
   options.retry_count = settings.ib_retry_count;
   options.traffic_class = settings.ib_traffic_class;
   options.service_level = settings.ib_service_level;
-  options.connect_timeout = std::chrono::duration<double>(settings.timeout);
+  options.connect_timeout = connect_time(std::chrono::duration<double>(settings.timeout));
   return options;
 }
 

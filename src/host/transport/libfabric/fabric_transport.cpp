@@ -10,6 +10,7 @@
 #include <array>
 #include <string_view>
 
+#include "host/transport/connect_time.hpp"
 #include "host/transport/libfabric/offered_nic.hpp"
 #include "host/transport/libfabric/provider_choice.hpp"
 #include "support/throw_error.hpp"
@@ -162,7 +163,9 @@ operation* fabric_transport::begin_transfer(int pe, std::uint64_t token) {
 }
 
 void fabric_transport::end(operation* one) {
-  if (one->kind != operation::kind::silent) --peer_of(one->pe).under_way;
+  peer& of = peer_of(one->pe);
+  of.reached = true;
+  if (one->kind != operation::kind::silent) --of.under_way;
   give_back(one);
 }
 
@@ -189,8 +192,9 @@ bool fabric_transport::taken(peer& to, operation* one, long long code, const cha
   to.refused = true;
   to.refused_last = now;
   // What a lost peer held may have been in this one's way.
-  if (now - std::max(to.refused_since, last_loss_) <= timeout_) return false;
-  lose(to, fmt::format("{}: not connected, or took nothing, for {} s", call, timeout_.count()));
+  const auto patience = to.reached ? timeout_ : connect_time(timeout_);
+  if (now - std::max(to.refused_since, last_loss_) <= patience) return false;
+  lose(to, fmt::format("{}: not connected, or took nothing, for {:.3g} s", call, patience.count()));
   return true;
 }
 

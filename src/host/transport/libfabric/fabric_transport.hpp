@@ -83,6 +83,7 @@ class fabric_transport final : public transport {
     std::size_t under_way = 0;  ///< operations that will tell of their completion
     bool to_fence = false;      ///< what was written after the last message
     bool lost = false;
+    bool reached = false;  ///< an operation has ended
     bool refused = false;  ///< took nothing when asked last
     clock::time_point refused_since, refused_last;
   };

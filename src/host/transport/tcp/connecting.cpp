@@ -14,6 +14,7 @@
 #include <cstring>
 #include <system_error>
 
+#include "host/transport/connect_time.hpp"
 #include "host/transport/tcp/congestion.hpp"
 #include "host/transport/tcp/stream_transport.hpp"
 #include "support/deadline.hpp"
@@ -217,14 +218,16 @@ void stream_transport::look_at_the_time() {
   std::vector<std::pair<stream*, std::string>> late;
   const auto is_late = [&](const stream& one) {
     const auto time = now - one.stuck_since;
-    return time > options_.timeout || (one.now == stream::state::refused && time > goodbye_time);
+    return time > (one.now == stream::state::open ? options_.timeout
+                                                  : connect_time(options_.timeout)) ||
+           (one.now == stream::state::refused && time > goodbye_time);
   };
   for (stream* each : unfinished_)
     if (is_late(*each))
-      late.emplace_back(
-          each, each->now == stream::state::refused
-                    ? each->refusal
-                    : fmt::format("it was not connected after {} s", options_.timeout.count()));
+      late.emplace_back(each, each->now == stream::state::refused
+                                  ? each->refusal
+                                  : fmt::format("it was not connected after {:.3g} s",
+                                                connect_time(options_.timeout).count()));
   for (stream* each : unsent_)
     if (each->is_blocked && is_late(*each))
       late.emplace_back(each,
