@@ -496,20 +496,24 @@ TEST_CASE("an infinity that another PE takes away gives all PEs the same, in eve
     ::setenv("HEDDLE_PROTO", proto, 1);
     for (const auto* algo : {"one_shot", "ring"}) {
       ::setenv("HEDDLE_ALGO", algo, 1);
-      run_pes(3, [](runtime& self) {
-        const auto world = self.world();
-        constexpr std::uint8_t infinity = 0x7c, lowest = 0xfb;
-        const std::uint8_t bits[] = {infinity, lowest, 0};
-        const std::vector<std::uint8_t> mine(33, bits[self.my_pe()]);
-        device_array<f8_e5m2> values(self, mine.size());
-        device_array<std::uint8_t> all(self, 3 * mine.size());
-        const auto stream = self.default_stream();
-        stream.copy(reinterpret_cast<std::uint8_t*>(values.data()), mine.data(), mine.size());
-        world.all_reduce(values.data(), values.data(), mine.size(), op::sum);
-        world.all_gather(reinterpret_cast<std::uint8_t*>(values.data()), all.data(), mine.size());
-        const auto found = read(stream, all.data(), 3 * mine.size());
-        check(found == std::vector<std::uint8_t>(found.size(), found[0]), "other bits on some PE");
-      });
+      for (const int job : {2, 3})
+        run_pes(job, [](runtime& self) {
+          const auto world = self.world();
+          const auto n_pes = static_cast<std::size_t>(world.n_pes());
+          constexpr std::uint8_t infinity = 0x7c, highest = 0x7b, lowest = 0xfb;
+          const std::uint8_t bits[] = {infinity, lowest, 0};
+          const std::vector<std::uint8_t> mine(33, bits[self.my_pe()]);
+          device_array<f8_e5m2> values(self, mine.size());
+          device_array<std::uint8_t> all(self, n_pes * mine.size());
+          const auto stream = self.default_stream();
+          stream.copy(reinterpret_cast<std::uint8_t*>(values.data()), mine.data(), mine.size());
+          world.all_reduce(values.data(), values.data(), mine.size(), op::sum);
+          world.all_gather(reinterpret_cast<std::uint8_t*>(values.data()), all.data(), mine.size());
+          const auto found = read(stream, all.data(), n_pes * mine.size());
+          if (n_pes == 2) check(found[0] == highest, "what was passed on was narrowed before");
+          check(found == std::vector<std::uint8_t>(found.size(), found[0]),
+                "other bits on some PE");
+        });
     }
   }
   ::unsetenv("HEDDLE_PROTO");

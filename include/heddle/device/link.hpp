@@ -209,14 +209,20 @@ class link_set {
     constexpr size_t per_word = 8 / sizeof(T);
     const uint32_t period = team_.flag_period();
     const size_t words = (n + per_word - 1) / per_word;
+    // See move_lines.
+    const bool is_raw = !standard::is_same_v<typename acc::type, T> &&
+                        receiving_ + (input ? 1 : 0) == 1 &&
+                        !reduction.template finishes<typename acc::type>();
     bool arrived = true;
     for (auto w = static_cast<size_t>(group_.rank()); w < words && arrived;
          w += static_cast<size_t>(group_.size())) {
       const size_t first = w * per_word;
       const size_t elements = n - first < per_word ? n - first : per_word;
       typename acc::type value[per_word]{};
+      T result[per_word];
       bool empty = true;
       auto take = [&](const T* word) {
+        if (is_raw) return void(memcpy(result, word, sizeof result));
         for (size_t e = 0; e < per_word; ++e)
           value[e] = empty ? acc::widen(word[e]) : reduction.combine(value[e], acc::widen(word[e]));
         empty = false;
@@ -231,8 +237,8 @@ class link_set {
         for (size_t e = 0; e < elements; ++e) word[e] = input[first + e];
         take(word);
       }
-      T result[per_word];
-      for (size_t e = 0; e < per_word; ++e) result[e] = acc::narrow(reduction.finish(value[e]));
+      for (size_t e = 0; e < per_word && !is_raw; ++e)
+        result[e] = acc::narrow(reduction.finish(value[e]));
       if (output)
         for (size_t e = 0; e < elements; ++e) output[first + e] = result[e];
       uint64_t data;
