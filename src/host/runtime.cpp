@@ -183,6 +183,7 @@ heddle_team* heddle_runtime::add_team(std::unique_ptr<heddle_team> team) {
     for (const auto* places : {team_places_.get(), kernel_places_.get()})
       if (places) network_->expose_place(places->start(added->place()), places->bytes_per_place());
   for (const auto& [pe, reason] : lost_) added->member_lost(pe);
+  if (!lost_.empty()) added->raise_alarm(added->my_pe());
   return added;
 }
 
@@ -212,7 +213,10 @@ std::uint64_t heddle_runtime::free_team_places() {
       if (network_)
         for (const auto* places : {team_places_.get(), kernel_places_.get()})
           if (places) network_->conceal_place(places->start(team->place()));
-      if (kernel_places_) kernel_places_->give_back(team->place());
+      if (kernel_places_) {
+        kernel_places_->give_back(team->place());
+        device_->store(&kernel_places_->control(team->place())->abort_word, 0);
+      }
       team_places_->give_back(team->place());
       *team_places_->control(team->place()) = {};
     }
@@ -308,11 +312,18 @@ void heddle_runtime::note_lost(int pe, std::string_view reason) {
   lost_.emplace(pe, reason.empty() ? "no reason given" : reason);
 }
 
+/// With mutex_ locked.
+void heddle_runtime::end_teams_of(int pe) {
+  for (const auto& team : teams_) team->member_lost(pe);
+  for (const auto& team : teams_)
+    if (team->index_of(pe) >= 0) team->raise_alarm(team->my_pe());
+}
+
 void heddle_runtime::pe_lost(int pe, std::string_view reason) {
   heddle::log::warn(heddle::log::subsystem::init, "PE {} is lost: {}", pe, reason);
   std::lock_guard lock(mutex_);
   note_lost(pe, reason);
-  for (const auto& team : teams_) team->member_lost(pe);
+  end_teams_of(pe);
   if (network_) network_->drop(pe);
 }
 
@@ -378,7 +389,7 @@ void heddle_runtime::leave_in_disorder(const std::string& reason) {
   {
     std::lock_guard lock(mutex_);
     note_lost(my_pe(), reason);
-    for (const auto& team : teams_) team->member_lost(my_pe());
+    end_teams_of(my_pe());
   }
   end_streams();
 }

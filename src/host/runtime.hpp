@@ -154,6 +154,7 @@ struct heddle_runtime : heddle::live_handle {
   [[nodiscard]] heddle::heap_options options_of_heap(std::size_t internal_bytes) const;
   void make_host_heap(std::size_t internal_bytes);
   void note_lost(int pe, std::string_view reason);
+  void end_teams_of(int pe);
   void pe_lost(int pe, std::string_view reason);
   void join_network(std::size_t internal_bytes);
   void network_failed(int pe, const std::string& reason);

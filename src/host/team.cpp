@@ -63,6 +63,8 @@ heddle::team_ref build_ref(heddle_runtime& runtime, const heddle::team_members& 
        .scratch = reinterpret_cast<heddle::byte*>(pool.scratch(place)),
        .control = runtime.team_places().control(place),
        .control_stride = static_cast<std::int64_t>(runtime.control().stride()),
+       .alarm =
+           for_kernels && !runtime.place().is_host() ? &pool.control(place)->abort_word : nullptr,
        // What is read, what is written, and what else is in use.
        .streaming_from = runtime.cache_bytes() / 3,
        .timeout_ns = static_cast<std::uint64_t>(runtime.environment().timeout * 1e9),
@@ -144,6 +146,20 @@ void heddle_team::abort(abort_code code, const std::string& reason) {
     if (pe != my_pe()) host_ref().abort_at(pe, code.to_word(), text.data(), text.size());
   abort_told_.store(code.to_word(), std::memory_order_release);
   host_ref().abort_at(my_pe(), code.to_word());
+  for (int pe = 0; pe < n_pes(); ++pe)
+    if (members_.is_mapped(pe)) raise_alarm(pe);
+}
+
+void heddle_team::raise_alarm(int pe) const {
+  if (runtime_.place().is_host()) return;
+  try {
+    void* word = address_at(&runtime_.kernel_places().control(place_)->abort_word, pe);
+    runtime_.place().store(static_cast<std::uint64_t*>(word), 1);
+  } catch (const std::exception& failure) {
+    heddle::log::info(heddle::log::subsystem::team,
+                      "kernels of PE {} of team {} are told late of its end: {}", pe, name_,
+                      failure.what());
+  }
 }
 
 std::string heddle_team::abort_text(int pe) const {

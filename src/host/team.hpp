@@ -72,6 +72,9 @@ struct heddle_team : heddle::live_handle {
   [[nodiscard]] std::string abort_text(int pe) const;
   /// A member is gone: ends the waits on this PE. Called by the bootstrap's thread.
   void member_lost(int world_pe);
+  /// What kernels of `pe`, whose memory is mapped, look at beside its abort word, after that: a
+  /// write to a GPU may take as long as what runs there and has not been told yet.
+  void raise_alarm(int pe) const;
 
   /// Runs `work(queue)`, which enqueues one collective, in the order of the calls for this team,
   /// whatever the streams: they share the team's scratch and barriers, and all PEs make them in the

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
 #include <heddle/device/launch.hpp>
 #include <heddle/heddle.hpp>
@@ -14,11 +15,14 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "cuda_driver/host_driver.hpp"
 #include "cuda_driver/program_buffer.hpp"
+#include "host/alarm_of.hpp"
 #include "host/team.hpp"
+#include "support/deadline.hpp"
 
 using namespace heddle;
 namespace host_driver = gpu::host_driver;
@@ -97,6 +101,20 @@ TEST_CASE("host calls reach GPUs by the network") {
     expect(is_launched([&] { self.world().put(row.data(), &word, 1, 1 - me, stream); }), "a put");
     expect(is_launched([&] { self.world().get(&word, row.data(), 1, 1 - me, stream); }), "a get");
     stream.synchronize();
+    self.world().barrier();
+  });
+}
+
+TEST_CASE("kernels of a GPU are told by the network that another PE has aborted their team") {
+  on_gpus_apart([](const gpu::driver&, runtime& self) {
+    const auto both = self.world().split_color(0, self.my_pe());
+    const auto alarm = [&] { return testing::alarm_of(self, both); };
+    expect(alarm() == 0, "before");
+    self.world().barrier();
+    if (self.my_pe() == 1) both.abort("enough");
+    const auto until = deadline::after(std::chrono::seconds(20));
+    while (alarm() == 0 && !until.passed()) std::this_thread::yield();
+    expect(alarm() == 1, "after");
     self.world().barrier();
   });
 }

@@ -26,6 +26,7 @@
 
 #include "cuda_driver/host_driver.hpp"
 #include "cuda_driver/program_buffer.hpp"
+#include "host/alarm_of.hpp"
 #include "host/team.hpp"
 
 using namespace heddle;
@@ -246,15 +247,25 @@ TEST_CASE("teams are split and destroyed beside heaps in GPU memory") {
       expect(ref.n_pes() == part.n_pes(), "the kernels' view");
     }
     world.barrier();
+    int place = -1;
     // Its table is memory of the device, which the host cannot read to tell of an abort.
-    const auto part = world.split_color(color, self.my_pe());
-    all_threads.arrive_and_wait();  // nobody is in a call of the team
-    if (self.my_pe() == 1) part.abort("enough");
-    if (color == 0) {
-      const auto text = failure_of([&] { part.barrier(); });
-      expect(text.find("enough") != std::string::npos, text);
+    {
+      const auto part = world.split_color(color, self.my_pe());
+      place = part.handle()->place();
+      all_threads.arrive_and_wait();  // nobody is in a call of the team
+      if (self.my_pe() == 1) part.abort("enough");
+      if (color == 0) {
+        const auto text = failure_of([&] { part.barrier(); });
+        expect(text.find("enough") != std::string::npos, text);
+      }
+      all_threads.arrive_and_wait();
+      expect(testing::alarm_of(self, part) == (color == 0 ? 1 : 0), "kernels are told of an abort");
     }
     world.barrier();
+    const auto next = world.split_color(color, self.my_pe());
+    expect(next.handle()->place() == place, "the place of the team before");
+    expect(testing::alarm_of(self, next) == 0, "and not told of that of the team before");
+    next.barrier();
   });
   CHECK(host_driver::in_use() == host_driver::usage{});
 }

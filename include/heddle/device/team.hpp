@@ -39,7 +39,7 @@ class slow_wait;
 class team_ref {
  public:
   /// Changes when the layout of this class, of a block, of proxy_ref or of the team's memory does.
-  static constexpr uint32_t layout = 17;
+  static constexpr uint32_t layout = 18;
 
   HEDDLE_FN int my_pe() const { return my_pe_; }
   HEDDLE_FN int n_pes() const { return n_pes_; }
@@ -212,8 +212,10 @@ class team_ref {
   /// group, with one answer.
   template <group G>
   HEDDLE_FN bool may_bring(G group) const {
-    return group.all(group.rank() != 0 || !aborted());
+    return group.all(group.rank() != 0 || !alarmed());
   }
+  /// As aborted(), soon after; quickly, where that is not so.
+  HEDDLE_FN bool alarmed() const;
   /// The collectives' part of the heap: see <heddle/device/coll/scratch.hpp>.
   HEDDLE_FN byte* scratch() const { return scratch_; }
   HEDDLE_FN byte* heap() const { return heap_; }
@@ -376,6 +378,7 @@ class team_ref {
   byte* scratch_ = nullptr;                 ///< in the heap
   team_control* control_ = nullptr;         ///< in the host's arena, which has the same slots
   int64_t control_stride_ = 0;              ///< bytes from one slot of that to the next
+  uint64_t* alarm_ = nullptr;               ///< in the heap, if that is a GPU's: see team_control
   uint64_t streaming_from_ = ~uint64_t{0};  ///< bytes of a copy that fill the caches, on the host
   uint64_t timeout_ns_ = 0;
   uint32_t spin_ = 0;                   ///< polls before a host thread yields

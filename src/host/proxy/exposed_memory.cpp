@@ -80,6 +80,11 @@ void exposed_memory::store_word(int region, void* word, std::uint64_t value) con
   store(to, value, release);
 }
 
+void exposed_memory::store_twin(symmetric_place place, std::uint64_t value) const {
+  if (on_host(0) || region_of(place) == 0) return;
+  if (void* twin = resolve(offset_of(place), sizeof value)) store_word(0, twin, value);
+}
+
 std::uint64_t exposed_memory::atomic(int region, void* word, std::size_t bytes, atomic_op op,
                                      std::uint64_t value, std::uint64_t compare) const {
   if (!on_host(region)) return device_->atomic(word, bytes, op, value, compare);

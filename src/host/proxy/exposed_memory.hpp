@@ -75,6 +75,9 @@ class exposed_memory {
   void read(int region, void* to, const void* from, std::size_t bytes) const;
   /// A word as a whole; release.
   void store_word(int region, void* word, std::uint64_t value) const;
+  /// The word at the same offset of the device's memory, for kernels to look at beside one that the
+  /// hosts' memory has: see team_control. Nothing where the device is the host.
+  void store_twin(symmetric_place place, std::uint64_t value) const;
   /// As one step, for every processor that sees the word; release.
   std::uint64_t atomic(int region, void* word, std::size_t bytes, atomic_op op, std::uint64_t value,
                        std::uint64_t compare) const;

@@ -175,6 +175,7 @@ void command_engine::carry_out_record(int from, int lane_index, const record_hea
       if (!data.empty() && told && swap(0, 0) == 0)
         memory_.write(region_of(header.field[2]), told, data.data(), data.size());
       (void)swap(0, header.field[1]);
+      memory_.store_twin(place, 1);
       return;
     }
     case record_kind::scatter:

@@ -72,7 +72,7 @@ HEDDLE_APART HEDDLE_FN entry enter(G group, const team_ref& team, const channel_
     same &= theirs == mine;
     symmetric &= theirs.symmetric();
   }
-  arrived &= group.rank() != 0 || !team.aborted();  // see team_ref::may_bring
+  arrived &= group.rank() != 0 || !team.alarmed();  // see team_ref::may_bring
   arrived = group.all(arrived);
   if (group.rank() == 0) scratch.state().entries = epoch;  // all threads have read it
   if (!arrived) return entry::aborted;

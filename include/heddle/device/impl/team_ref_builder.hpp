@@ -28,6 +28,7 @@ class team_ref_builder {
     byte* scratch;
     team_control* control;
     int64_t control_stride;
+    uint64_t* alarm = nullptr;
     uint64_t streaming_from = ~uint64_t{0};
     uint64_t timeout_ns;
     uint32_t spin;
@@ -57,6 +58,7 @@ class team_ref_builder {
     ref.scratch_ = from.scratch;
     ref.control_ = from.control;
     ref.control_stride_ = from.control_stride;
+    ref.alarm_ = from.alarm;
     ref.streaming_from_ = from.streaming_from;
     ref.timeout_ns_ = from.timeout_ns;
     ref.spin_ = from.spin;

@@ -33,6 +33,10 @@ HEDDLE_FN inline bool team_ref::aborted() const {
   return load(&control_->abort_word, acquire) != 0;
 }
 
+HEDDLE_FN inline bool team_ref::alarmed() const {
+  return (!alarm_ || load(alarm_, relaxed) != 0) && aborted();
+}
+
 HEDDLE_FN inline uint64_t team_ref::heap_offset(const void* address) const {
   return static_cast<uint64_t>(static_cast<const byte*>(address) - heap_);
 }
@@ -84,6 +88,7 @@ HEDDLE_FN inline void team_ref::set_abort_word(int pe, uint64_t code) const {
   uint64_t none = 0;
   atomic_ref<uint64_t>(control(pe)->abort_word)
       .compare_exchange_strong(none, code, release, relaxed);
+  if (alarm_) store(ptr(alarm_, pe), uint64_t{1}, release);
 }
 
 namespace detail {
