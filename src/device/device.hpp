@@ -78,7 +78,8 @@ class device {
   virtual ~device() = default;
   /// Loads a kernel, if it was compiled for this device: CUDA would load it at its first launch,
   /// and may wait for all that runs then, on which another PE's kernel waits for this one.
-  virtual void preload(const kernel& kernel) = 0;
+  /// `stays`: as long as the process.
+  virtual void preload(const kernel& kernel, bool stays = true) = 0;
   [[nodiscard]] virtual std::string name() const = 0;
   /// How many threads of a grid can be resident at once.
   [[nodiscard]] virtual int max_resident_threads() const = 0;

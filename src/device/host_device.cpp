@@ -65,7 +65,7 @@ class launched_block {
 
 class host_device final : public device, private kernel_runner {
  public:
-  void preload(const kernel&) override {}
+  void preload(const kernel&, bool) override {}
   [[nodiscard]] std::string name() const override { return "host"; }
   [[nodiscard]] int max_resident_threads() const override { return thread_limit; }
   [[nodiscard]] void* allocate(std::size_t bytes) override {

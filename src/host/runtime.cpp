@@ -12,6 +12,7 @@
 #include "bootstrap/imitated_hosts.hpp"
 #include "coll/all_reduce_kernels.hpp"
 #include "coll/exchange_kernels.hpp"
+#include "device/preloaded_kernels.hpp"
 #include "host/agreement.hpp"
 #include "host/settings.hpp"
 #include "host/word_kernels.hpp"
@@ -100,6 +101,14 @@ void heddle_runtime::preload_kernels() {
   device().preload(heddle::large_transfers_kernel<heddle::few_transfers_args>());
   device().preload(heddle::large_transfers_kernel<heddle::many_transfers_args>());
   for (const auto& kernel : heddle::every_word_kernel()) device().preload(kernel);
+  for (const auto& kernel : heddle::exec::preloaded_kernels()) {
+    try {
+      device().preload(kernel, false);
+    } catch (const std::exception& failure) {
+      heddle::log::info(heddle::log::subsystem::device, "a kernel of the program: {}",
+                        failure.what());
+    }
+  }
 }
 
 /// Memory of the host is not there before it is touched. A GPU's is, and rings and trees, which

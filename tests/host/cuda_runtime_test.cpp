@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <barrier>
 #include <chrono>
 #include <cstdlib>
@@ -230,6 +231,27 @@ TEST_CASE("host memory that a device cannot share is an error on all PEs, and ca
     self.world().barrier();
     self.free(words);
   });
+}
+
+TEST_CASE("a program's kernels are loaded at init, those that cannot be later") {
+  use_machine({.memory = std::size_t{4} << 30}, "cuda:0");
+  static int function = 0;
+  static std::atomic<int> loads = 0;
+  const heddle_kernel_t kernel{.on_host = nullptr, .on_cuda = [] {
+                                 ++loads;
+                                 return static_cast<void*>(&function);
+                               }};
+  heddle_preload_kernel(&kernel);
+  const auto loads_of_init = [] {
+    loads = 0;
+    run_as_threads(2, [](runtime& self) { self.world().barrier(); });
+    return loads.load();
+  };
+  CHECK(loads_of_init() == 2);
+  host_driver::fail("cuFuncLoad", CUDA_ERROR_OUT_OF_MEMORY);
+  CHECK(loads_of_init() == 2);
+  heddle_forget_kernel(&kernel);
+  CHECK(loads_of_init() == 0);
 }
 
 TEST_CASE("teams are split and destroyed beside heaps in GPU memory") {

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "device/preloaded_kernels.hpp"
 #include "kernels/on_device.hpp"
 
 using namespace heddle;
@@ -41,6 +42,11 @@ struct pass_on {
       if (team.barrier(block) != wait_status::ok) return;
     }
   }
+};
+
+struct never_launched {
+  template <block_group Block>
+  HEDDLE_FN void operator()(Block) const {}
 };
 
 /// More than one command carries to a remote PE.
@@ -359,6 +365,15 @@ TEST_CASE("all_reduces of many sizes follow each other, wherever each PE has its
       world.barrier();
     });
 }
+
+#if defined(__CUDACC__)
+TEST_CASE("the library knows a kernel that nvcc compiled before it is launched") {
+  const auto known = exec::preloaded_kernels();
+  const auto here = detail::forms_of<detail::kernel_call<never_launched>>();
+  CHECK(std::count_if(known.begin(), known.end(),
+                      [&](const exec::kernel& each) { return each.on_cuda == here.on_cuda; }) == 1);
+}
+#endif
 
 TEST_CASE("a kernel that waits for nobody ends at the deadline, with a record") {
   ::setenv("HEDDLE_TIMEOUT", "0.5", 1);

@@ -98,7 +98,7 @@ void measure_rate(const session& with, const bytes_array& src, const destination
 }  // namespace
 
 void measure_rate(const session& with) {
-  prepare_two(with);
+  require_two(with);
   const auto counts = queue_counts(with);
   const auto most = static_cast<std::size_t>(counts.back());
   std::size_t batch_bytes = 0;

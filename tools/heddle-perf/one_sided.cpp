@@ -15,7 +15,7 @@ namespace {
 /// A loop by PE 0 that moves from `src` to `dst`; the source is PE `from`'s, the destination PE
 /// `to`'s.
 void measure_transfer(const session& with, decltype(launch_puts)& launch, int from, int to) {
-  prepare_two(with);
+  require_two(with);
   bytes_array src(with.runtime, moving_source::bytes_for(with.chosen.max_bytes));
   bytes_array dst(with.runtime, with.chosen.max_bytes);
   const int me = with.world.my_pe();
@@ -49,7 +49,7 @@ void measure_put(const session& with) { measure_transfer(with, launch_puts, 0, 1
 void measure_get(const session& with) { measure_transfer(with, launch_gets, 1, 0); }
 
 void measure_signal(const session& with) {
-  prepare_two(with);
+  require_two(with);
   bytes_array src(with.runtime, moving_source::bytes_for(with.chosen.max_bytes));
   bytes_array dst(with.runtime, with.chosen.max_bytes);
   heddle::symmetric_array<heddle::signal> word(with.runtime, 1);
@@ -126,7 +126,7 @@ void measure_fetch_add(const session& with, const char* type) {
 }  // namespace
 
 void measure_atomic(const session& with) {
-  prepare_two(with);
+  require_two(with);
   measure_fetch_add<std::uint32_t>(with, "uint32");
   measure_fetch_add<std::uint64_t>(with, "uint64");
 }

@@ -8,20 +8,18 @@
 #include <stdexcept>
 
 #include "moving_source.hpp"
-#include "one_sided_loops.hpp"
 #include "session.hpp"
 
 /// What the measurements between PE 0 and PE 1 share: a row to start with, and bytes that are
 /// looked at after they were moved.
 namespace perf {
 
-inline void prepare_two(const session& with) {
+inline void require_two(const session& with) {
   if (with.world.n_pes() < 2)
     throw std::runtime_error(
         fmt::format("{} is measured between PE 0 and PE 1, and there is one PE; start two, as "
                     "heddle-run -n 2 heddle-perf {}",
                     with.chosen.what.name, with.chosen.what.name));
-  load_kernels(with.queue);
 }
 
 inline row start_row(const session& with, std::size_t bytes) {

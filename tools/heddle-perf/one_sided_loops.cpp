@@ -84,17 +84,7 @@ struct add_loop {
   }
 };
 
-struct nothing {
-  template <heddle::block_group Block>
-  HEDDLE_FN void operator()(Block) const {}
-};
-
 }  // namespace
-
-void load_kernels(const heddle::stream& queue) {
-  heddle::launch(queue, 1, 1, nothing{});
-  queue.synchronize();
-}
 
 void launch_puts(const heddle::stream& queue, int threads, const heddle::team_ref& team,
                  const transfer& what) {

@@ -18,9 +18,6 @@ struct transfer {
   int calls;
 };
 
-/// Has CUDA load the program's kernels, which it does at the first launch of one, and waits for all
-/// that run: by all PEs, before a kernel of one waits for another PE.
-void load_kernels(const heddle::stream& queue);
 /// Each enqueues a kernel of one block that makes the calls, one after another.
 void launch_puts(const heddle::stream& queue, int threads, const heddle::team_ref& team,
                  const transfer& what);

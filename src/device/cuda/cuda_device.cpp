@@ -31,7 +31,7 @@ class cuda_device final : public device {
   cuda_device(const cuda_device&) = delete;
   cuda_device& operator=(const cuda_device&) = delete;
 
-  void preload(const kernel& kernel) override {
+  void preload(const kernel& kernel, bool stays) override {
     const gpu::gpu::scope current(gpu_);
     auto* compiled = static_cast<CUkernel>(kernel.on_cuda ? kernel.on_cuda() : nullptr);
     if (!compiled) return;
@@ -39,7 +39,7 @@ class cuda_device final : public device {
     CUresult loaded = driver().kernel_get_function(&function, compiled);
     if (loaded == CUDA_SUCCESS) loaded = driver().func_load(function);
     gpu::check(driver(), loaded, "loading a kernel to device cuda:{}", gpu_.ordinal());
-    room_->stays_loaded(reinterpret_cast<CUfunction>(compiled));  // as launches name it
+    if (stays) room_->stays_loaded(reinterpret_cast<CUfunction>(compiled));  // as launches name it
   }
   [[nodiscard]] std::string name() const override { return fmt::format("cuda:{}", gpu_.ordinal()); }
   [[nodiscard]] int max_resident_threads() const override { return room_->max_threads(); }
