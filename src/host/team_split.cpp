@@ -96,6 +96,13 @@ void heddle_team::retire() {
   host_ref().fence();
   auto* mail = runtime_.team_places().mail_slots(place_);
   for (int pe = 0; pe < n_pes(); ++pe) host_ref().p(&mail[my_pe()].has_left, id_, pe);
+  // Where a barrier goes through others, what a PE has sent here may come after it, but not after
+  // this word.
+  if (!host_ref().has_remote() || n_pes() <= heddle::barrier_memory::max_direct) return;
+  for (int pe = 0; pe < n_pes() && met_at_the_end_; ++pe)
+    met_at_the_end_ =
+        host_ref().wait_by_thread(&mail[pe].has_left, heddle::cmp::eq, id_,
+                                  heddle::operation::barrier, pe) == heddle::wait_status::ok;
 }
 
 bool heddle_team::all_have_left() const {

@@ -305,3 +305,22 @@ TEST_CASE("the child of a fork is not its parent's PE, though it destroys what t
     CHECK(self.world().g(array->data(), 1 - self.my_pe()) == 1 - self.my_pe());
   });
 }
+
+TEST_CASE("teams of many PEs that the network joins follow each other in one place" *
+          doctest::test_suite("threads")) {
+  constexpr int n_pes = 18;  // a barrier of more than 16 goes through others
+  const environment_variable apart("HEDDLE_P2P_DISABLE", "1");
+  const environment_variable teams("HEDDLE_MAX_TEAMS", "3");
+  const environment_variable heap("HEDDLE_HEAP_SIZE", "64M");
+  run_pes(n_pes, [](runtime& self) {
+    const auto world = self.world();
+    for (int round = 0; round < 20; ++round) {
+      const auto team = world.split_color(0, self.my_pe());
+      std::vector<float> values(2000, static_cast<float>(self.my_pe() + round));
+      team.all_reduce(values.data(), values.data(), values.size(), op::sum);
+      const auto sum = static_cast<float>(n_pes * (n_pes - 1) / 2 + n_pes * round);
+      CHECK(values == std::vector<float>(values.size(), sum));
+      team.broadcast(values.data(), values.data(), values.size(), round % n_pes);
+    }
+  });
+}
