@@ -113,9 +113,12 @@ TEST_CASE("on CUDA a plan has blocks and threads for its bytes, as many as are r
   CHECK(small.channels == 1);
   CHECK(small.threads == 384);
   question.bytes = 64 << 10;
-  CHECK(choose_reduction(question).proto == protocol::ll128);
+  CHECK(choose_reduction(question).proto == protocol::ll);
   CHECK(choose_reduction(question).channels == 16);
-  CHECK(choose_reduction(question).threads == 256);
+  CHECK(choose_reduction(question).threads == 512);
+  question.bytes = 256 << 10;
+  CHECK(choose_reduction(question).algo == algorithm::one_shot);
+  CHECK(choose_reduction(question).proto == protocol::simple);
   question.bytes = 64 << 20;
   const plan large = choose_reduction(question);
   CHECK(large.algo == algorithm::two_shot);
@@ -289,11 +292,13 @@ TEST_CASE(
 TEST_CASE("LL128 is chosen where lines arrive whole, and refused where that is not known") {
   for (const std::size_t bytes : {8u, 4096u, 65'536u, 4u << 20})
     CHECK(choose_reduction({.bytes = bytes, .n_pes = 4}).proto != protocol::ll128);
-  const plan_question joined{.bytes = 65'536, .n_pes = 4, .on_cuda = true, .max_blocks = 64};
+  plan_question joined{.bytes = 256 << 10, .n_pes = 2, .on_cuda = true, .max_blocks = 64};
   const plan mid = choose_reduction(joined);
   CHECK(mid.algo == algorithm::one_shot);
   CHECK(mid.proto == protocol::ll128);
   CHECK(explain(mid, joined).starts_with("one_shot ll128, "));
+  joined.bytes = 64 << 10;
+  joined.n_pes = 4;
   plan_question few = joined;
   few.bytes = 256;
   CHECK(choose_reduction(few).proto == protocol::ll);

@@ -177,7 +177,7 @@ TEST_CASE("one-shot pays a hop for each slotful, and a rail that has no slots go
 }
 
 TEST_CASE("expected times: more bytes take longer, and few channels of a GPU") {
-  plan_question question{.bytes = 1 << 20, .n_pes = 8, .on_cuda = true, .max_blocks = 64};
+  plan_question question{.bytes = 16 << 20, .n_pes = 8, .on_cuda = true, .max_blocks = 64};
   const auto expected = [&] { return expected_ns(question, choose_reduction(question)); };
   const double many = expected();
   question.max_channels = 1;
