@@ -11,6 +11,7 @@
 
 #include "../output.hpp"
 #include "../timing.hpp"
+#include "collective_names.hpp"
 
 /// What the GPU's benchmark programs share: options and how long they measure.
 namespace bench {
@@ -22,6 +23,7 @@ inline effort gpu_effort() { return {.batch_us = 5'000, .batches = 5, .warm_up_u
 struct gpu_options {
   int pes = 2;
   std::size_t max_bytes = 256 << 20;
+  gpu_collective collective = gpu_collective::all_reduce;
   bool graph = false;  ///< calls from a captured CUDA graph too
   bool smoke = false;  ///< few bytes and rounds: shows that the program works, measures nothing
   effort measure = gpu_effort();
@@ -41,9 +43,12 @@ struct gpu_options {
         result.pes = static_cast<int>(number(argv[++i]));
       } else if (name == "--max" && !last) {
         result.max_bytes = number(argv[++i]);
+      } else if (name == "--collective" && !last) {
+        result.collective = collective_called(argv[++i]);
       } else {
-        throw std::invalid_argument(std::string(name) +
-                                    ": the options are --pes N, --max BYTES, --graph and --smoke");
+        throw std::invalid_argument(
+            std::string(name) +
+            ": the options are --pes N, --max BYTES, --collective NAME, --graph and --smoke");
       }
     }
     return result;

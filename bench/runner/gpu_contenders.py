@@ -8,6 +8,7 @@ CUDA's multi-process service.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from .contenders import Block, Contender, MI
@@ -25,11 +26,24 @@ NVSHMEM = {"NVSHMEM_BOOTSTRAP_UID_SOCK_IFNAME": "lo", "NVSHMEM_REMOTE_TRANSPORT"
            "CUDA_DEVICE_MAX_CONNECTIONS": "8"}
 NCCL = {"NCCL_MULTI_RANK_GPU_ENABLE": "1", "NCCL_NVLS_ENABLE": "0", **CUDA}
 
+# The collectives that are measured beside AllReduce, and those that NVSHMEM has: none to one PE alone.
+OTHERS = ("broadcast", "reduce", "all_gather", "reduce_scatter", "all_to_all")
+OF_NVSHMEM = ("all_reduce", "broadcast", "all_gather", "reduce_scatter", "all_to_all")
+
 # HEDDLE_ALGO, HEDDLE_PROTO and the largest size: two words a flag, or a hop a piece, make the others slow.
-FORCED = (("one_shot", "ll", MI), ("one_shot", "ll128", MI), ("one_shot", "simple", 16 * MI),
-          ("two_shot", "simple", 64 * MI), ("ring", "ll", MI), ("ring", "ll128", 16 * MI),
-          ("ring", "simple", 64 * MI), ("tree", "ll", MI), ("tree", "ll128", 16 * MI),
-          ("tree", "simple", 64 * MI))
+_WAYS = (("one_shot", "ll", MI), ("one_shot", "ll128", MI), ("one_shot", "simple", 16 * MI),
+         ("two_shot", "simple", 64 * MI), ("ring", "ll", MI), ("ring", "ll128", 16 * MI),
+         ("ring", "simple", 64 * MI), ("tree", "ll", MI), ("tree", "ll128", 16 * MI),
+         ("tree", "simple", 64 * MI))
+# One shot of the other two goes by words or by slots, and ReduceScatter has no tree.
+_REDUCE = tuple(way for way in _WAYS if way[:2] != ("one_shot", "ll128"))
+FORCED = {"all_reduce": _WAYS, "reduce": _REDUCE,
+          "reduce_scatter": tuple(way for way in _REDUCE if way[0] != "tree")}
+
+
+def forced_name(algo: str, proto: str) -> str:
+    """What the contender that is forced that way is called."""
+    return f"{algo} {proto}, graph"
 
 
 class GpuLaunchers:
@@ -61,32 +75,53 @@ class GpuLaunchers:
 
     def nccl(self, name: str, n: int, *arguments: str) -> Contender:
         """The blocks of all ranks must be resident at once, one on a multiprocessor."""
-        return self._contender(name, "gpu_nccl_all_reduce", ("--pes", str(n), *arguments),
+        return self._contender(name, "gpu_nccl_collectives", ("--pes", str(n), *arguments),
                                {**NCCL, "NCCL_MAX_CTAS": str(96 // n)})
 
 
-def _all_reduce(to: GpuLaunchers, n: int, rounds: int) -> Block:
+def _by_all(to: GpuLaunchers, what: str, n: int) -> list[Contender]:
+    """Each puts calls on a stream, and replays them from a graph."""
+    of = ("--collective", what)
     pes = ("--pes", str(n))
     found = [
-        to.bare("bare flag", "flag"),
-        to.bare("bare launch", "launch", *pes),
-        to.bare("bare copy", "memory"),
-        to.heddle("heddle", "all_reduce", *pes),
-        to.heddle("heddle, graph", "all_reduce", *pes, "--graph"),
-        to.nvshmem("NVSHMEM", "all_reduce", n),
-        to.nvshmem("NVSHMEM, graph", "all_reduce", n, "--graph"),
-        to.nccl("NCCL", n),
-        to.nccl("NCCL, graph", n, "--graph"),
+        to.heddle("heddle", "collectives", *pes, *of),
+        to.heddle("heddle, graph", "collectives", *pes, *of, "--graph"),
+        to.nvshmem("NVSHMEM", "collectives", n, *of),
+        to.nvshmem("NVSHMEM, graph", "collectives", n, *of, "--graph"),
+        to.nccl("NCCL", n, *of),
+        to.nccl("NCCL, graph", n, *of, "--graph"),
     ]
-    if n == 4:
+    if what not in OF_NVSHMEM:
+        found = [replace(one, missing=f"NVSHMEM has no {what}") if one.name.startswith("NVSHMEM") else one
+                 for one in found]
+    return found
+
+
+def _forced(to: GpuLaunchers, what: str, n: int) -> list[Contender]:
+    def one(name: str, largest: int, **settings: str) -> Contender:
+        return to.heddle(name, "collectives", "--pes", str(n), "--collective", what, "--graph",
+                         "--max", str(largest), **settings)
+    found = [one(forced_name(algo, proto), largest, HEDDLE_ALGO=algo, HEDDLE_PROTO=proto)
+             for algo, proto, largest in FORCED.get(what, ())]
+    if what == "all_reduce":
         # First the algorithm that a rule is about, its protocol chosen by size.
-        found.append(to.heddle("one_shot, graph", "all_reduce", *pes, "--graph", "--max", str(MI),
-                               HEDDLE_ALGO="one_shot"))
-        found += [to.heddle(f"{algo} {proto}, graph", "all_reduce", *pes, "--graph", "--max",
-                            str(largest), HEDDLE_ALGO=algo, HEDDLE_PROTO=proto)
-                  for algo, proto, largest in FORCED]
-    return Block(f"all_reduce_{n}", f"AllReduce, float32 sum, {n} PEs", tuple(found), rounds,
-                 one_failure=True)
+        found.insert(0, one("one_shot, graph", MI, HEDDLE_ALGO="one_shot"))
+    return found
+
+
+def _all_reduce(to: GpuLaunchers, n: int, rounds: int) -> Block:
+    return Block(f"all_reduce_{n}", f"AllReduce, float32 sum, {n} PEs", (
+        to.bare("bare flag", "flag"),
+        to.bare("bare launch", "launch", "--pes", str(n)),
+        to.bare("bare copy", "memory"),
+        *_by_all(to, "all_reduce", n),
+        *(_forced(to, "all_reduce", n) if n == 4 else ())), rounds, one_failure=True)
+
+
+def _other(to: GpuLaunchers, what: str, n: int, rounds: int) -> Block:
+    kind = "float32 sum" if what in FORCED else "float32"
+    return Block(f"{what}_{n}", f"{what}, {kind}, {n} PEs",
+                 (*_by_all(to, what, n), *_forced(to, what, n)), rounds, one_failure=True)
 
 
 def _barrier(to: GpuLaunchers, n: int, rounds: int) -> Block:
@@ -119,4 +154,5 @@ def blocks(bin_dir: Path, quick: bool, mps: Mps) -> list[Block]:
         *(_barrier(to, n, rounds) for n in (2, 4, 8)),
         _all_reduce(to, 2, rounds),
         _all_reduce(to, 4, rounds),
+        *(_other(to, what, 4, rounds) for what in OTHERS),
     ]

@@ -29,7 +29,7 @@ def command(contender: Contender) -> str:
 
 def subject(what: str) -> str:
     """The table that it belongs in: the ways to make a call stand side by side."""
-    return "all_reduce" if what.startswith("all_reduce") else what
+    return what.removesuffix(" on a stream").removesuffix(" in a graph")
 
 
 def columns(series: dict[str, Series], of: str) -> list[tuple[str, str, str]]:

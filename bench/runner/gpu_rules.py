@@ -4,19 +4,25 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from .contenders import KI, MI
+from .gpu_contenders import FORCED, OF_NVSHMEM, forced_name
 from .measure import Results, Series
-from .rules import Verdict, compare, decide, missing, runs_rule
+from .rules import Ratio, Verdict, compare, decide, missing, runs_rule
 
 FLAG = ("flag", "release and acquire, system")
 COPY = "copy by the whole GPU"
 IN_GRAPH = "all_reduce in a graph"
-ON_STREAM = "all_reduce on a stream"
-PES = 4  # of the rules about AllReduce
+PES = 4  # of the rules about collectives
 PEERS = ("NVSHMEM", "NCCL")
 
 
 LIMIT = ("limit", "")
+
+
+def title(what: str) -> str:
+    return "AllReduce" if what == "all_reduce" else what
 
 
 def limit_of(size: int, values: list[float | None]) -> Series:
@@ -75,6 +81,27 @@ def two_shot_rule(results: Results) -> Verdict:
         "at least 0.80", [size], [ratio], 1 / 0.8, False, missing(heddle, copy), inverse=True)
 
 
+def choice_rule(results: Results, what: str) -> Verdict:
+    """At each size against the way whose median over the rounds is least."""
+    block = results[f"{what}_{PES}"]
+    heddle, key = block["heddle, graph"], (f"{what} in a graph", "heddle")
+    forced = {f"{algo} {proto}": block[forced_name(algo, proto)] for algo, proto, _ in FORCED[what]}
+    sizes = sorted({size for series in forced.values() for size in series.sizes(key[0])})
+
+    def against_best(size: int) -> Ratio | None:
+        known = {way: us for way, series in forced.items()
+                 if (us := series.median(*key, size)) is not None}
+        if not known:
+            return None
+        best = min(known, key=known.__getitem__)
+        ratio = compare(heddle, key, forced[best], key, size)
+        return ratio and dataclasses.replace(ratio, against=best)
+
+    return decide(f"automatic choice of {title(what)} in a graph, {PES} PEs, against the best forced way",
+                  "at most 1.1 x", sizes, [against_best(size) for size in sizes], 1.1, False,
+                  missing(heddle, *forced.values()))
+
+
 def peer_rule(rule: str, ours: Series, theirs: Series, keys: list[tuple]) -> Verdict:
     """Not slower at any point that NVSHMEM gave; skipped where it gave none."""
     points = [(mine, other, size) for mine, other in keys
@@ -105,16 +132,16 @@ def nvshmem_rules(results: Results) -> list[Verdict]:
         block = results[f"barrier_{n}"]
         verdicts.append(peer_rule(f"barrier by a block, {n} PEs, against NVSHMEM", block["heddle"],
                                   block["NVSHMEM"], [(("barrier", "block"),) * 2]))
-    for n in (2, 4):
-        block = results[f"all_reduce_{n}"]
-        for what, suffix in ((ON_STREAM, ""), (IN_GRAPH, ", graph")):
+    for what, n in (("all_reduce", 2), *((what, PES) for what in OF_NVSHMEM)):
+        block = results[f"{what}_{n}"]
+        for how, suffix in (("on a stream", ""), ("in a graph", ", graph")):
+            point = f"{what} {how}"
             verdicts.append(peer_rule(
-                f"{what.replace('all_reduce', 'AllReduce')}, {n} PEs, against NVSHMEM",
-                block[f"heddle{suffix}"], block[f"NVSHMEM{suffix}"],
-                [((what, "heddle"), (what, "NVSHMEM"))]))
+                f"{title(what)} {how}, {n} PEs, against NVSHMEM", block[f"heddle{suffix}"],
+                block[f"NVSHMEM{suffix}"], [((point, "heddle"), (point, "NVSHMEM"))]))
     return verdicts
 
 
 def judge(results: Results) -> list[Verdict]:
     return [runs_rule(results, PEERS), signal_rule(results), *put_rules(results), one_shot_rule(results),
-            two_shot_rule(results), *nvshmem_rules(results)]
+            two_shot_rule(results), *(choice_rule(results, what) for what in FORCED), *nvshmem_rules(results)]

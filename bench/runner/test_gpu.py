@@ -82,6 +82,47 @@ class Rules(unittest.TestCase):
             block["two_shot simple, graph"] = of({(gpu_rules.IN_GRAPH, "heddle", 64 * MI): us})
             self.assertEqual(gpu_rules.two_shot_rule(results).passed, holds)
 
+    def test_the_automatic_choice_may_take_1_1_of_the_best_forced_way_of_each_size(self):
+        results = nothing()
+        block = results["reduce_scatter_4"]
+        key = ("reduce_scatter in a graph", "heddle")
+        block["one_shot ll, graph"] = of({(*key, 16): 2.0, (*key, MI): 90.0})
+        block["two_shot simple, graph"] = of({(*key, 16): 4.0, (*key, MI): 10.0, (*key, 64 * MI): 100.0})
+        for us, holds in ((2.2, True), (2.3, False)):
+            block["heddle, graph"] = of({(*key, 8): 9.0, (*key, 16): us, (*key, MI): 11.0, (*key, 64 * MI): 50.0})
+            verdict = gpu_rules.choice_rule(results, "reduce_scatter")
+            self.assertEqual(verdict.passed, holds)
+            self.assertEqual([(ratio.size, ratio.against) for ratio in verdict.ratios],
+                             [(16, "one_shot ll"), (MI, "two_shot simple"), (64 * MI, "two_shot simple")])
+        block["heddle, graph"] = of({(*key, 16): 2.0})
+        self.assertFalse(gpu_rules.choice_rule(results, "reduce_scatter").passed, "two sizes were not measured")
+
+    def test_the_best_forced_way_is_not_chosen_round_by_round(self):
+        results = nothing()
+        block = results["all_reduce_4"]
+        key = (gpu_rules.IN_GRAPH, "heddle", 8)
+        for name, rounds in (("ring ll, graph", (1.0, 9.0, 9.0)), ("tree ll, graph", (9.0, 2.0, 2.0)),
+                             ("heddle, graph", (9.0, 2.0, 2.0))):
+            block[name] = Series(rounds=[{key: us} for us in rounds])
+        verdict = gpu_rules.choice_rule(results, "all_reduce")
+        self.assertTrue(verdict.passed)
+        self.assertEqual(verdict.ratios[0].against, "tree ll")
+
+    def test_nvshmem_is_met_by_every_collective_that_it_has_on_a_stream_and_in_a_graph(self):
+        results = nothing()
+        for what in gpu_contenders.OF_NVSHMEM:
+            for how, suffix in (("on a stream", ""), ("in a graph", ", graph")):
+                block = results[f"{what}_4"]
+                block[f"NVSHMEM{suffix}"] = of({(f"{what} {how}", "NVSHMEM", MI): 5.0})
+                block[f"heddle{suffix}"] = of({(f"{what} {how}", "heddle", MI): 5.0})
+        block = results["all_to_all_4"]
+        block["heddle, graph"] = of({("all_to_all in a graph", "heddle", MI): 5.1})
+        decided = {verdict.rule: verdict.passed for verdict in gpu_rules.nvshmem_rules(results) if not verdict.skipped}
+        self.assertEqual(len(decided), 10)
+        self.assertIn("AllReduce on a stream, 4 PEs, against NVSHMEM", decided)
+        self.assertEqual([rule for rule, passed in decided.items() if not passed],
+                         ["all_to_all in a graph, 4 PEs, against NVSHMEM"])
+
     def test_a_peer_is_met_at_every_point_that_it_gave(self):
         key = ("barrier", "block")
         theirs = of({(*key, 8): 1.0, (*key, 64): 1.0})
@@ -103,12 +144,12 @@ class Rules(unittest.TestCase):
     def test_of_a_peer_that_does_not_run_are_skipped_with_the_reason(self):
         results = nothing("nvidia-cuda-mps-control is not installed")
         verdicts = gpu_rules.judge(results)
-        runs, own, peers = verdicts[0], verdicts[1:7], verdicts[7:]
+        runs, own, peers = verdicts[0], verdicts[1:10], verdicts[10:]
         self.assertEqual(runs.word, "FAIL")
         for verdict in own:
             self.assertEqual(verdict.word, "FAIL")
             self.assertIn("not measured: nvidia-cuda-mps-control", verdict.found)
-        self.assertEqual(len(peers), 21)
+        self.assertEqual(len(peers), 29)
         for verdict in peers:
             self.assertEqual(verdict.word, "SKIP")
             self.assertIn("nvidia-cuda-mps-control is not installed", verdict.found)
@@ -120,7 +161,7 @@ class Contenders(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.bin = Path(folder.name) / "bin"
         self.bin.mkdir()
-        for name in ("gpu_heddle_all_reduce", "gpu_nvshmem_all_reduce", "gpu_bare_flag"):
+        for name in ("gpu_heddle_collectives", "gpu_nvshmem_collectives", "gpu_bare_flag"):
             program(self.bin, name, "")
 
     def block(self, name, mps=None):
@@ -150,6 +191,35 @@ class Contenders(unittest.TestCase):
         self.assertNotIn("CUDA_MPS_PIPE_DIRECTORY", ring.environment)
         self.assertEqual((ring.environment["HEDDLE_ALGO"], ring.environment["HEDDLE_PROTO"]),
                          ("ring", "ll"))
+
+    def test_are_the_same_for_each_collective(self):
+        for what in gpu_contenders.OTHERS:
+            block = self.block(f"{what}_4")
+            self.assertEqual(list(block)[:6], [f"{name}{suffix}" for name in ("heddle", "NVSHMEM", "NCCL")
+                                               for suffix in ("", ", graph")])
+            for one in block.values():
+                self.assertIn(f"--collective {what}", " ".join(one.command))
+                self.assertIn("--pes 4", " ".join(one.command))
+                self.assertEqual("--graph" in one.command, one.name.endswith(", graph"))
+
+    def test_of_heddle_are_forced_on_all_ways_that_a_reduction_has(self):
+        def forced(what):
+            return [name.removesuffix(", graph") for name, one in self.block(f"{what}_4").items()
+                    if "HEDDLE_PROTO" in one.environment]
+        links = [f"{algo} {proto}" for algo in ("ring", "tree") for proto in ("ll", "ll128", "simple")]
+        direct = ["one_shot ll", "one_shot simple", "two_shot simple"]
+        self.assertEqual(forced("all_reduce"), [direct[0], "one_shot ll128", *direct[1:], *links])
+        self.assertEqual(forced("reduce"), [*direct, *links])
+        self.assertEqual(forced("reduce_scatter"), [*direct, *links[:3]])
+        for what in ("broadcast", "all_gather", "all_to_all"):
+            self.assertEqual(forced(what), [])
+
+    def test_of_nvshmem_are_missing_where_it_has_no_such_call(self):
+        mps = Mps()
+        mps.missing = ""
+        for name in ("NVSHMEM", "NVSHMEM, graph"):
+            self.assertEqual(self.block("reduce_4", mps)[name].missing, "NVSHMEM has no reduce")
+            self.assertEqual(self.block("broadcast_4", mps)[name].missing, "")
 
     def test_that_fail_are_not_tried_again(self):
         failing = contenders.Contender("x", (str(program(self.bin, "failing", "exit 3\n")),),
@@ -190,6 +260,11 @@ class Report(unittest.TestCase):
             "heddle, graph": of({("all_reduce in a graph", "heddle", s): 2.0 for s in (8, 16)})})
         self.assertIn("| size | heddle | heddle, graph |", text)
         self.assertIn("| 16 B | 5.000 | 2.000 |", text)
+        text = gpu_report.tables({
+            "heddle": of({("reduce_scatter on a stream", "heddle", s): 5.0 for s in (16, 32)}),
+            "heddle, graph": of({("reduce_scatter in a graph", "heddle", s): 2.0 for s in (16, 32)})})
+        self.assertIn("### reduce_scatter, us", text)
+        self.assertIn("| 32 B | 5.000 | 2.000 |", text)
 
     def test_turns_a_table_of_one_size(self):
         text = gpu_report.tables({"bare": of({("launch", "stream", 0): 2.0,
@@ -200,8 +275,8 @@ class Report(unittest.TestCase):
         results = nothing()
         blocks = gpu_contenders.blocks(Path("/nowhere"), True, Mps())
         text = gpu_report.markdown({"GPU": "test"}, blocks, results, gpu_rules.judge(results))
-        self.assertEqual(text.count("| SKIP |"), 21)
-        self.assertEqual(text.count("| FAIL |"), 7)
+        self.assertEqual(text.count("| SKIP |"), 29)
+        self.assertEqual(text.count("| FAIL |"), 10)
 
 
 class MultiProcessService(unittest.TestCase):

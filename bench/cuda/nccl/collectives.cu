@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// NCCL's AllReduce between ranks that are threads of this process, all on the first GPU. That needs
-// NCCL 2.30.3 and NCCL_MULTI_RANK_GPU_ENABLE=1.
+// NCCL's collectives between ranks that are threads of this process, all on the first GPU. That
+// needs NCCL 2.30.3 and NCCL_MULTI_RANK_GPU_ENABLE=1.
 #include <nccl.h>
 
 #include <thread>
 
-#include "../all_reduce_points.hpp"
+#include "../collective_points.hpp"
 #include "../meeting.hpp"
 
 namespace {
@@ -46,16 +46,40 @@ class contender {
     synchronize();
     return values;
   }
-  void all_reduce(std::size_t count) {
-    check(ncclAllReduce(input_.data(), output_.data(), count, ncclFloat, ncclSum, comm_,
-                        stream_.get()),
-          "ncclAllReduce");
+  void enqueue(bench::gpu_collective what, std::size_t count) {
+    check(call(what, input_.data(), output_.data(), count), bench::name_of(what));
   }
   void synchronize() const { stream_.synchronize(); }
   [[nodiscard]] cudaStream_t cuda_stream() const { return stream_.get(); }
 
  private:
-  static constexpr std::size_t elements = bench::all_reduce_max_bytes / sizeof(float);
+  ncclResult_t call(bench::gpu_collective what, const float* input, float* output,
+                    std::size_t count) {
+    using enum bench::gpu_collective;
+    constexpr int root = bench::collective_root;
+    const cudaStream_t stream = stream_.get();
+    switch (what) {
+      case all_reduce:
+        return ncclAllReduce(input, output, count, ncclFloat, ncclSum, comm_, stream);
+      case broadcast:
+        return ncclBroadcast(input, output, count, ncclFloat, root, comm_, stream);
+      case reduce:
+        return ncclReduce(input, output, count, ncclFloat, ncclSum, root, comm_, stream);
+      case all_gather:
+        return ncclAllGather(input, output, count, ncclFloat, comm_, stream);
+      case reduce_scatter:
+        return ncclReduceScatter(input, output, count, ncclFloat, ncclSum, comm_, stream);
+      case all_to_all:
+#if NCCL_VERSION_CODE >= NCCL_VERSION(2, 28, 3)
+        return ncclAlltoAll(input, output, count, ncclFloat, comm_, stream);
+#else
+        break;  // older ones are refused in any case
+#endif
+    }
+    return ncclInvalidUsage;
+  }
+
+  static constexpr std::size_t elements = bench::collective_max_bytes / sizeof(float);
 
   ncclComm_t comm_;
   int me_;
@@ -71,7 +95,7 @@ void run_rank(ncclComm_t comm, int me, bench::meeting& all, const bench::gpu_opt
   const int failed = bench::run_program("a NCCL rank", [&] {
     bench::check(cudaSetDevice(0), "cudaSetDevice");
     contender mine(comm, me, options.pes, all);
-    bench::measure_all_reduces(mine, "NCCL", options);
+    bench::measure_collectives(mine, "NCCL", options);
   });
   if (failed) std::_Exit(failed);
 }
@@ -79,7 +103,7 @@ void run_rank(ncclComm_t comm, int me, bench::meeting& all, const bench::gpu_opt
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::run_program("gpu_nccl_all_reduce", [&] {
+  return bench::run_program("gpu_nccl_collectives", [&] {
     const auto options = bench::gpu_options::parse(argc, argv);
     int version = 0;
     check(ncclGetVersion(&version), "ncclGetVersion");
