@@ -8,8 +8,8 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <map>
 #include <mutex>
-#include <set>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -29,11 +29,11 @@ class host_event final : public event {
  public:
   using clock = std::chrono::steady_clock;
 
-  /// A record has been enqueued; it is pending until complete() is called for it. Records on
-  /// different streams complete in any order.
-  std::uint64_t expect() {
+  /// A record has been enqueued for that thread; it is pending until complete() is called for it.
+  /// Records on different streams complete in any order.
+  std::uint64_t expect(std::thread::id by) {
     std::lock_guard lock(mutex_);
-    pending_.insert(++last_);
+    pending_.emplace(++last_, by);
     return last_;
   }
   void complete(std::uint64_t record) {
@@ -50,6 +50,11 @@ class host_event final : public event {
   }
   void wait_for(std::uint64_t record) {
     std::unique_lock lock(mutex_);
+    if (const auto found = pending_.find(record);
+        found != pending_.end() && found->second == std::this_thread::get_id())
+      throw_error(HEDDLE_ERROR_INVALID_USAGE,
+                  "waiting for an event: called by work on the stream that the event was recorded "
+                  "on, which it would wait for");
     changed_.wait(lock, [&] { return !pending_.contains(record); });
   }
 
@@ -73,8 +78,8 @@ class host_event final : public event {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::uint64_t last_ = 0;  ///< record; 0: never recorded
-  std::set<std::uint64_t> pending_;
+  std::uint64_t last_ = 0;                            ///< record; 0: never recorded
+  std::map<std::uint64_t, std::thread::id> pending_;  ///< and who completes it
   clock::time_point time_{};
 };
 
@@ -101,7 +106,7 @@ class immediate_stream final : public stream {
     std::memcpy(dst, src, bytes);
   }
   void record(std::shared_ptr<event> event) override {
-    as_host(*event).complete(as_host(*event).expect());
+    as_host(*event).complete(as_host(*event).expect(std::this_thread::get_id()));
   }
   void wait(std::shared_ptr<event> event) override { event->synchronize(); }
   void synchronize() override {}
@@ -148,7 +153,9 @@ class queued_stream final : public stream {
   }
 
   void record(std::shared_ptr<event> event) override {
-    enqueue([event, record = as_host(*event).expect()] { as_host(*event).complete(record); });
+    enqueue([event, record = as_host(*event).expect(thread_.get_id())] {
+      as_host(*event).complete(record);
+    });
   }
 
   void wait(std::shared_ptr<event> event) override {

@@ -372,6 +372,8 @@ TEST_CASE("launches that cannot run are refused, with the limit") {
 TEST_CASE("what a kernel throws is the kernel's, and it cannot wait for its own stream") {
   const runtime self;
   const auto queue = self.create_stream();
+  heddle_event_t event = nullptr;
+  REQUIRE(heddle_event_create(self.handle(), &event) == HEDDLE_SUCCESS);
   CHECK_THROWS_WITH_AS(
       heddle::launch(
           self.default_stream(), 1, 1, [](auto&, auto) {}, std::array<char, 40000>{}),
@@ -391,7 +393,10 @@ TEST_CASE("what a kernel throws is the kernel's, and it cannot wait for its own 
   }
   heddle::launch(
       queue, 1, 1,
-      [](auto&, heddle_runtime_t runtime, heddle_stream_t own) {
+      [](auto&, heddle_runtime_t runtime, heddle_stream_t own, heddle_event_t event) {
+        CHECK(heddle_event_record(event, own) == HEDDLE_SUCCESS);
+        check_error(of(heddle_event_synchronize(event)), HEDDLE_ERROR_INVALID_USAGE,
+                    {"an event", "work on the stream"});
         check_error(of(heddle_stream_synchronize(runtime, own)), HEDDLE_ERROR_INVALID_USAGE,
                     {"work on this stream"});
         check_error(of(heddle_stream_destroy(own)), HEDDLE_ERROR_INVALID_USAGE,
@@ -401,8 +406,9 @@ TEST_CASE("what a kernel throws is the kernel's, and it cannot wait for its own 
         check_error(of(heddle_abort(runtime, "no ink")), HEDDLE_ERROR_INVALID_USAGE,
                     {"heddle_abort", "work on a stream of this runtime", "heddle_team_abort"});
       },
-      self.handle(), queue.handle());
+      self.handle(), queue.handle(), event);
   queue.synchronize();
+  CHECK(heddle_event_destroy(event) == HEDDLE_SUCCESS);
 }
 
 TEST_CASE("a wait past its deadline names the PE, the operation, the word and the culprit" *
