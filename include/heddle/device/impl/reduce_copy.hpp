@@ -74,6 +74,10 @@ HEDDLE_FN void reduce_units(const operands<T>& with, const T* const* sources, si
   const auto load_unit = [&](const T* source, int b) {
     return *reinterpret_cast<const unit*>(source + at + static_cast<size_t>(b) * apart);
   };
+  // See move_lines.
+  const bool is_raw = Sources == 0 && !standard::is_same_v<typename acc::type, T> &&
+                      with.n_sources == 1 && !reduction.template finishes<typename acc::type>();
+  unit result[Batch];
   typename acc::type sum[Batch][Elements];
   const auto take = [&](int b, const unit& value, bool first) {
 #pragma unroll
@@ -94,14 +98,19 @@ HEDDLE_FN void reduce_units(const operands<T>& with, const T* const* sources, si
   } else {
     for (int s = 0; s < with.n_sources; ++s)
 #pragma unroll
-      for (int b = 0; b < Batch; ++b) take(b, load_unit(with.sources[s], b), s == 0);
+      for (int b = 0; b < Batch; ++b) {
+        const unit value = load_unit(with.sources[s], b);
+        if (is_raw) result[b] = value;
+        take(b, value, s == 0);
+      }
   }
-  unit result[Batch];
+  if (!is_raw) {
 #pragma unroll
-  for (int b = 0; b < Batch; ++b)
+    for (int b = 0; b < Batch; ++b)
 #pragma unroll
-    for (int e = 0; e < Elements; ++e)
-      result[b].element[e] = acc::narrow(reduction.finish(sum[b][e]));
+      for (int e = 0; e < Elements; ++e)
+        result[b].element[e] = acc::narrow(reduction.finish(sum[b][e]));
+  }
   for (int d = 0; d < with.n_destinations; ++d) {
     T* to = with.destinations[d] + at;
 #pragma unroll
