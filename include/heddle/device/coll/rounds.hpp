@@ -16,8 +16,8 @@
 ///     all_to_all   log n rounds: a block that has i PEs to go takes the hops of the bits of i,
 ///                  and waits in the output between them (the same)
 ///     broadcast    few bytes by a binomial tree of hops; more along a chain, a slot at a time
-///     gather       along a chain that ends at the root: each PE sends its block, and then on what
-///     scatter      comes; and from the root on, the farthest PE's block first
+///     gather       up a binomial tree, and down it: a subtree's blocks in one slot if they fit,
+///     scatter      else its root's block and then those of the subtrees below, as they come
 // clang-format on
 namespace heddle {
 
@@ -208,62 +208,155 @@ class rounds_channel {
     return bytes_ - at < hop_type::capacity ? bytes_ - at : hop_type::capacity;
   }
 
-  // Parts of one block along the chain.
-  HEDDLE_FN bool send_block(hop_type& by, const byte* from) const {
-    for (size_t at = 0; at < bytes_; at += hop_type::capacity) {
-      const size_t n = part_at(at);
-      if (!by.send(n, [&](byte* slot) { copy(block_, slot, from + at, n); })) return false;
-    }
-    return true;
+  // A binomial tree, by the distances to the root: the lowest bit of a PE's is its hop to its
+  // parent, and below it are the distances up to where that bit would be added once more.
+  HEDDLE_FN static int lowest_bit(int distance) {
+    int k = 0;
+    while (!(distance >> k & 1)) ++k;
+    return k;
   }
-  HEDDLE_FN bool receive_block(hop_type& by, byte* to) const {
-    for (size_t at = 0; at < bytes_; at += hop_type::capacity) {
-      const size_t n = part_at(at);
-      if (!by.receive([&](const byte* slot) {
-            copy(block_, to + at, slot, n);
-            return true;
-          }))
-        return false;
-    }
-    return true;
+  HEDDLE_FN int subtree_end(int distance, int k) const {
+    return distance + (1 << k) < n_pes_ ? distance + (1 << k) : n_pes_;
   }
-  HEDDLE_FN bool pass_block_on(hop_type& by) const {
-    for (size_t at = 0; at < bytes_; at += hop_type::capacity) {
-      const size_t n = part_at(at);
-      if (!by.receive([&](const byte* slot) {
-            return by.send(n, [&](byte* next) { copy(block_, next, slot, n); });
-          }))
-        return false;
+  /// Whether there is a child by hop k.
+  HEDDLE_FN bool has_child(int distance, int k) const {
+    return !(distance >> k & 1) && distance + (1 << k) < n_pes_;
+  }
+  HEDDLE_FN size_t bytes_between(int begin, int end) const {
+    return static_cast<size_t>(end - begin) * bytes_;
+  }
+  /// For all slots in which the subtree of a child goes: move(distance, offset, bytes), of blocks
+  /// from that distance on; one after the other, at both ends.
+  template <class Move>
+  HEDDLE_FN bool for_slots(int child, const Move& move) const {
+    const int end = subtree_end(child, lowest_bit(child));
+    for (int distance = child; distance < end;) {
+      const int next = subtree_end(distance, lowest_bit(distance));
+      if (bytes_between(distance, next) <= hop_type::capacity) {
+        if (!move(distance, 0, bytes_between(distance, next))) return false;
+        distance = next;
+      } else {
+        for (size_t at = 0; at < bytes_; at += hop_type::capacity)
+          if (!move(distance, at, part_at(at))) return false;
+        ++distance;
+      }
     }
     return true;
   }
 
   HEDDLE_APART HEDDLE_FN void gather() const {
-    hop_type by = hop_of(0);
-    if (me_ == args_.root) {
-      keep(output_block(me_), args_.input + begin_);
-      for (int i = 1; i < n_pes_; ++i)
-        if (!receive_block(by, output_block(wrapped(me_ - i)))) return;
+    const int distance = wrapped(args_.root - me_);
+    if (distance == 0) return gather_here();
+    const int hops = lowest_bit(distance);
+    const int end = subtree_end(distance, hops);
+    const byte* input = args_.input + begin_;
+    hop_type up = hop_of(hops);
+    bool going = true;
+    if (bytes_between(distance, end) <= hop_type::capacity) {
+      going &= up.send(bytes_between(distance, end), [&](byte* slot) {
+        copy(block_, slot, input, bytes_);
+        for (int k = 0; k < hops && has_child(distance, k) && going; ++k) {
+          hop_type by = hop_of(k);
+          going = by.receive([&](const byte* blocks) {
+            const int child = distance + (1 << k);
+            copy(block_, slot + bytes_between(distance, child), blocks,
+                 bytes_between(child, subtree_end(child, k)));
+            return true;
+          });
+          if (going) by.save();
+        }
+      });
     } else {
-      if (!send_block(by, args_.input + begin_)) return;
-      for (int left = wrapped(me_ - args_.root) - 1; left > 0; --left)
-        if (!pass_block_on(by)) return;
+      for (size_t at = 0; at < bytes_ && going; at += hop_type::capacity)
+        going =
+            up.send(part_at(at), [&](byte* slot) { copy(block_, slot, input + at, part_at(at)); });
+      for (int k = 0; k < hops && has_child(distance, k) && going; ++k) {
+        hop_type by = hop_of(k);
+        going = for_slots(distance + (1 << k), [&](int, size_t, size_t bytes) {
+          return by.receive([&](const byte* slot) {
+            return up.send(bytes, [&](byte* next) { copy(block_, next, slot, bytes); });
+          });
+        });
+        if (going) by.save();
+      }
     }
-    by.save();
+    if (going) up.save();
+  }
+  HEDDLE_FN void gather_here() const {
+    keep(output_block(me_), args_.input + begin_);
+    for (int k = 0; has_child(0, k); ++k) {
+      hop_type by = hop_of(k);
+      const bool going = for_slots(1 << k, [&](int distance, size_t at, size_t bytes) {
+        return by.receive([&](const byte* slot) {
+          for_blocks(at, bytes, [&](int i, size_t offset, size_t place, size_t some) {
+            copy(block_, output_block(wrapped(me_ - distance - i)) + offset, slot + place, some);
+          });
+          return true;
+        });
+      });
+      if (!going) return;
+      by.save();
+    }
   }
 
   HEDDLE_APART HEDDLE_FN void scatter() const {
-    hop_type by = hop_of(0);
-    if (me_ == args_.root) {
-      keep(args_.output + begin_, input_block(me_));
-      for (int i = n_pes_ - 1; i > 0; --i)
-        if (!send_block(by, input_block(wrapped(me_ + i)))) return;
+    const int distance = wrapped(me_ - args_.root);
+    if (distance == 0) return scatter_from_here();
+    const int hops = lowest_bit(distance);
+    byte* output = args_.output + begin_;
+    hop_type up = hop_of(hops);
+    bool going = true;
+    if (bytes_between(distance, subtree_end(distance, hops)) <= hop_type::capacity) {
+      going = up.receive([&](const byte* blocks) {
+        copy(block_, output, blocks, bytes_);
+        for (int k = hops - 1; k >= 0; --k) {
+          if (!has_child(distance, k)) continue;
+          hop_type by = hop_of(k);
+          const int child = distance + (1 << k);
+          const size_t bytes = bytes_between(child, subtree_end(child, k));
+          if (!by.send(bytes, [&](byte* slot) {
+                copy(block_, slot, blocks + bytes_between(distance, child), bytes);
+              }))
+            return false;
+          by.save();
+        }
+        return true;
+      });
     } else {
-      for (int left = n_pes_ - 1 - wrapped(me_ - args_.root); left > 0; --left)
-        if (!pass_block_on(by)) return;
-      if (!receive_block(by, args_.output + begin_)) return;
+      for (size_t at = 0; at < bytes_ && going; at += hop_type::capacity)
+        going = up.receive([&](const byte* slot) {
+          copy(block_, output + at, slot, part_at(at));
+          return true;
+        });
+      for (int k = 0; k < hops && has_child(distance, k) && going; ++k) {
+        hop_type by = hop_of(k);
+        going = for_slots(distance + (1 << k), [&](int, size_t, size_t bytes) {
+          return up.receive([&](const byte* slot) {
+            return by.send(bytes, [&](byte* next) { copy(block_, next, slot, bytes); });
+          });
+        });
+        if (going) by.save();
+      }
     }
-    by.save();
+    if (going) up.save();
+  }
+  /// The largest subtree first: its way is the longest.
+  HEDDLE_FN void scatter_from_here() const {
+    keep(args_.output + begin_, input_block(me_));
+    int k = 0;
+    while (has_child(0, k)) ++k;
+    while (--k >= 0) {
+      hop_type by = hop_of(k);
+      const bool going = for_slots(1 << k, [&](int distance, size_t at, size_t bytes) {
+        return by.send(bytes, [&](byte* slot) {
+          for_blocks(at, bytes, [&](int i, size_t offset, size_t place, size_t some) {
+            copy(block_, slot + place, input_block(wrapped(me_ + distance + i)) + offset, some);
+          });
+        });
+      });
+      if (!going) return;
+      by.save();
+    }
   }
 
   B block_;
