@@ -9,6 +9,7 @@
 #include <heddle/device/coll/all_reduce_ring.hpp>
 #include <heddle/device/coll/all_reduce_tree.hpp>
 #include <heddle/device/coll/all_reduce_two_shot.hpp>
+#include <heddle/device/coll/reduce_scatter_in_rounds.hpp>
 
 #include <vector>
 
@@ -119,7 +120,11 @@ struct all_reduce_body {
     if constexpr (Algorithm == algorithm::hierarchical)
       all_reduce_hierarchical<T, Op>(block, args, op);
     if constexpr (Algorithm == algorithm::ring) all_reduce_ring<Protocol, T, Op>(block, args, op);
-    if constexpr (Algorithm == algorithm::tree) all_reduce_tree<Protocol, T, Op>(block, args, op);
+    if constexpr (Algorithm == algorithm::tree) {
+      if (Protocol == protocol::simple && args.kind == reduce_kind::reduce_scatter)
+        return reduce_scatter_in_rounds<T, Op>(block, args, op);
+      all_reduce_tree<Protocol, T, Op>(block, args, op);
+    }
   }
 };
 

@@ -78,6 +78,7 @@ route route_of(collective what, algorithm algo, int n_pes, bool remote) {
     case algorithm::multicast:  // the switch sends each a part of the combination, and all of it
       return {2, both_ways ? 1 + part : 2 * part};
     case algorithm::tree:
+      if (what == collective::reduce_scatter) return {levels_of(n_pes), (n - 1) * part};
       return {(both_ways ? 2 : 1) * levels_of(n_pes), both_ways ? 2.0 : 1.0};
     default:
       if (both_ways && remote && n_pes == 2) return {1, 1};  // all_reduce_of_two.hpp

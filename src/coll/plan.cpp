@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <heddle/device/coll/all_reduce_hierarchical.hpp>
+#include <heddle/device/coll/reduce_scatter_in_rounds.hpp>
 #include <heddle/device/coll/scratch.hpp>
 #include <vector>
 
@@ -31,10 +32,20 @@ bool has_ll128(const plan_question& question) {
   return question.all_mapped && question.whole_lines;
 }
 
+/// Of ReduceScatter: a tree for each piece, which large teams have memory for.
+bool has_rounds(const plan_question& question) {
+  return !direct(question) &&
+         question.bytes + static_cast<std::size_t>(question.n_pes) * cache_line <=
+             detail::most_in_rounds &&
+         question.forced_protocol.value_or(protocol::simple) == protocol::simple;
+}
+
 bool has_hierarchy(const plan_question& question) { return question.domain_size > 1; }
 
 int most_channels(algorithm algo, const plan_question& question) {
   if (is_two_shot(algo)) return channel_scratch::max_channels;
+  if (algo == algorithm::tree && question.what == collective::reduce_scatter)
+    return channel_scratch::max_hop_channels;
   // An AllReduce's slots are this PE's own, and nothing is lent.
   return algo == algorithm::one_shot && question.what != collective::all_reduce
              ? most_mailbox_channels(question)
@@ -93,7 +104,8 @@ algorithm form_of(const plan_question& question, algorithm algo) {
   // Nor has a team of one domain a hierarchy.
   if (algo == algorithm::hierarchical && !has_hierarchy(question))
     algo = question.all_mapped && direct(question) ? algorithm::two_shot : algorithm::ring;
-  if (algo == algorithm::tree && question.what == collective::reduce_scatter)
+  if (algo == algorithm::tree && question.what == collective::reduce_scatter &&
+      !has_rounds(question))
     algo = algorithm::ring;
   // These round between two hops.
   if (question.widening > 0 && (algo == algorithm::tree || algo == algorithm::hierarchical))
@@ -152,6 +164,7 @@ bool is_possible(const plan_question& question, algorithm algo, protocol proto) 
   // Over the network words with flags would be no quicker: it tells of what arrives by itself.
   if (!question.all_mapped) return simple;
   if (question.widening > 0 && algo == algorithm::ring) return simple;
+  if (algo == algorithm::tree && question.what == collective::reduce_scatter) return simple;
   if (is_simple_only(algo) && !simple) return false;
   auto forced = question.forced_protocol;
   if (algo == algorithm::one_shot && question.what != collective::all_reduce) {

@@ -263,6 +263,38 @@ TEST_CASE("a program's inputs are combined in that order wherever the PEs are") 
 
 namespace {
 
+/// At the PE `distance` before the one that is to have the sum, when it sends it on or has it.
+template <class T>
+T in_rounds(const std::vector<T>& x, int owner, int distance) {
+  const int n_pes = static_cast<int>(x.size());
+  T sum = x[static_cast<std::size_t>((owner - distance + n_pes) % n_pes)];
+  for (int hop = 1 << 15; hop > distance; hop /= 2)
+    if (distance + hop < n_pes) sum = sum_of(in_rounds(x, owner, distance + hop), sum);
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE("a ReduceScatter in rounds combines in the order that is documented") {
+  run_many_pes(66, [](runtime& self) {
+    const auto world = self.world();
+    constexpr std::size_t count = 7;
+    const auto me = static_cast<std::size_t>(world.my_pe());
+    const auto inputs = uneven_inputs<float>(world.n_pes(), 66 * count);
+    std::vector<float> found(count);
+    world.reduce_scatter(inputs[me].data(), found.data(), count, op::sum);
+    const auto told = world.plan(HEDDLE_COLLECTIVE_REDUCE_SCATTER, count, HEDDLE_FLOAT32);
+    check(told.rfind("tree simple", 0) == 0, told);
+    for (std::size_t i = 0; i < count; ++i) {
+      std::vector<float> x;
+      for (const auto& column : inputs) x.push_back(column[me * count + i]);
+      check(same_bits(in_rounds(x, world.my_pe(), 0), found[i]), "a sum in another order");
+    }
+  });
+}
+
+namespace {
+
 template <class T>
 void check_extremes(const auto& reduce, int n_pes, heddle_type_t type) {
   // As signed numbers, or by their low bits, these have another order.

@@ -50,7 +50,8 @@ struct pair_memory {
 ///     state      [c]             counters of this PE
 ///     arrivals   [c][pe]         see entry.hpp: lines that only that PE writes
 ///     staging    [c]             two-shot, for buffers that are not symmetric: pieces to combine,
-///                                and results; all channels of a call share one area
+///                                and results; all channels of a call share one area. Of large
+///                                teams what reduce_scatter_in_rounds.hpp has combined
 ///     one-shot   [c][half][pe]   slots that only that PE writes: of LL words, of LL128 lines, or
 ///                                a flag and data
 ///     mailboxes  [c][pe]         see mailbox.hpp
@@ -70,7 +71,8 @@ class channel_scratch {
   static constexpr int num_links = 8;
   static constexpr int rail_link = 7;  ///< of the ring across domains
   static constexpr int max_hop_channels = 4;
-  static constexpr int num_hops = 16;  ///< of 2^16 PEs
+  static constexpr int num_hops = 16;                        ///< of 2^16 PEs
+  static constexpr size_t most_staging = size_t{512} << 10;  ///< bytes of a channel
 
   /// Bytes of data of a one-shot slot.
   HEDDLE_FN static constexpr size_t one_shot_bytes(protocol proto) {
@@ -187,8 +189,7 @@ class channel_scratch {
 
  private:
   static constexpr size_t line = 2 * cache_line;
-  static constexpr size_t staging_bytes = size_t{4} << 20;   ///< of all channels, in one direction
-  static constexpr size_t most_staging = size_t{512} << 10;  ///< of a channel
+  static constexpr size_t staging_bytes = size_t{4} << 20;  ///< of all channels, in one direction
   static constexpr size_t links_bytes = size_t{max_slot_channels} * num_links * sizeof(link_memory);
   static constexpr size_t hops_bytes = size_t{max_hop_channels} * num_hops * sizeof(hop_memory);
   static_assert(num_landings * landing_bytes <= staging_bytes);
