@@ -368,7 +368,7 @@ TEST_CASE("teams of more than 64 PEs have every collective") {
       caller pe(self, world, most, n_pes % 2 == 0);
       for (const std::size_t n : {std::size_t{0}, std::size_t{1}, most}) all_of_them(pe, n_pes, n);
       // What fills one slot with all blocks, and what fits in one of a few.
-      for (const std::size_t n : {8192 / static_cast<std::size_t>(n_pes), most / 3})
+      for (const std::size_t n : {std::min(8192 / static_cast<std::size_t>(n_pes), most), most / 3})
         for (const int root : {0, 5, n_pes - 1}) {
           pe.gather(n, root, root == 5);
           pe.scatter(n, root, root == 5);
