@@ -209,10 +209,7 @@ class link_set {
     constexpr size_t per_word = 8 / sizeof(T);
     const uint32_t period = team_.flag_period();
     const size_t words = (n + per_word - 1) / per_word;
-    // See move_lines.
-    const bool is_raw = !standard::is_same_v<typename acc::type, T> &&
-                        receiving_ + (input ? 1 : 0) == 1 &&
-                        !reduction.template finishes<typename acc::type>();
+    const bool is_raw = detail::is_passed_on<T>(receiving_ + (input ? 1 : 0), reduction);
     bool arrived = true;
     for (auto w = static_cast<size_t>(group_.rank()); w < words && arrived;
          w += static_cast<size_t>(group_.size())) {

@@ -120,9 +120,7 @@ HEDDLE_FN bool move_lines(G group, const team_ref& team, const Ends& ends, const
   const size_t apart = threads.apart();
   const int count = ends.count();
   const int own = ends.own();
-  // What is only passed on stays as it is: to narrow what was widened does not keep all infinities.
-  const bool is_raw = !standard::is_same_v<typename acc::type, T> && count == 1 && own == 0 &&
-                      !reduction.template finishes<typename acc::type>();
+  const bool is_raw = own == 0 && is_passed_on<T>(count, reduction);
   // The threads that agree go on together, also those that have no line any more.
   for (size_t pass = 0; threads.first_line() + pass < lines; pass += at_once * apart) {
     const size_t first = threads.line() + pass;

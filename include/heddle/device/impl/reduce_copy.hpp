@@ -50,6 +50,15 @@ HEDDLE_FN T combine_stored(T a, T b, reduce_step<Op> reduction) {
   return acc::narrow(reduction.combine(acc::widen(a), acc::widen(b)));
 }
 
+/// Whether an operand is only passed on, and so stays as it is: to narrow what was widened does not
+/// keep all infinities.
+template <class T, class Op>
+HEDDLE_FN bool is_passed_on(int operands, reduce_step<Op> reduction) {
+  using acc = accumulator<T>;
+  return !standard::is_same_v<typename acc::type, T> && operands == 1 &&
+         !reduction.template finishes<typename acc::type>();
+}
+
 template <class T, class Op>
 HEDDLE_FN T finish_stored(T a, reduce_step<Op> reduction) {
   using acc = accumulator<T>;
@@ -74,9 +83,7 @@ HEDDLE_FN void reduce_units(const operands<T>& with, const T* const* sources, si
   const auto load_unit = [&](const T* source, int b) {
     return *reinterpret_cast<const unit*>(source + at + static_cast<size_t>(b) * apart);
   };
-  // See move_lines.
-  const bool is_raw = Sources == 0 && !standard::is_same_v<typename acc::type, T> &&
-                      with.n_sources == 1 && !reduction.template finishes<typename acc::type>();
+  const bool is_raw = Sources == 0 && is_passed_on<T>(with.n_sources, reduction);
   unit result[Batch];
   typename acc::type sum[Batch][Elements];
   const auto take = [&](int b, const unit& value, bool first) {
