@@ -6,7 +6,9 @@
 // inputs are exact in any order; these are not.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <random>
 #include <string>
@@ -290,6 +292,39 @@ TEST_CASE("a ReduceScatter in rounds combines in the order that is documented") 
       for (const auto& column : inputs) x.push_back(column[me * count + i]);
       check(same_bits(in_rounds(x, world.my_pe(), 0), found[i]), "a sum in another order");
     }
+  });
+}
+
+TEST_CASE("calls in rounds and by hosts may follow each other at once") {
+  if (std::getenv("HEDDLE_P2P_DISABLE")) return;  // each PE is a host then
+  const environment_variable hosts("HEDDLE_PES_PER_HOST", "14");
+  run_many_pes(70, [](runtime& self) {
+    const auto world = self.world();
+    const int n_pes = world.n_pes();
+    constexpr std::size_t count = 160;
+    const auto number = static_cast<float>(world.my_pe());
+    const float sum = static_cast<float>(n_pes * (n_pes - 1) / 2);
+    const std::vector<float> input(static_cast<std::size_t>(n_pes) * count, number);
+    // What a neighbour brings for so few is where this PE has its own sum.
+    constexpr std::size_t few = 3;
+    std::vector<float> scattered(count), reduced(few);
+    const auto wrong = [&](const std::vector<float>& found) {
+      return std::count_if(found.begin(), found.end(), [&](float each) { return each != sum; });
+    };
+    std::ptrdiff_t of_rounds = 0, of_hosts = 0;
+    for (int call = 0; call < (is_cut_short() ? 5 : 20); ++call) {
+      world.reduce_scatter(input.data(), scattered.data(), count, op::sum);
+      world.all_reduce(input.data(), reduced.data(), few, op::sum);
+      of_rounds += wrong(scattered);
+      of_hosts += wrong(reduced);
+    }
+    check(of_rounds == 0, std::to_string(of_rounds) + " wrong sums of reduce_scatter");
+    check(of_hosts == 0, std::to_string(of_hosts) + " wrong sums of all_reduce");
+    check(world.plan(HEDDLE_COLLECTIVE_REDUCE_SCATTER, count, HEDDLE_FLOAT32)
+              .starts_with("tree simple"),
+          "reduce_scatter in rounds");
+    check(world.plan(HEDDLE_COLLECTIVE_ALL_REDUCE, few, HEDDLE_FLOAT32).starts_with("hierarchical"),
+          "all_reduce by hosts");
   });
 }
 

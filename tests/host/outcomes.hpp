@@ -5,9 +5,10 @@
 #include <doctest/doctest.h>
 #include <heddle/heddle.h>
 
-#include <cstdlib>
 #include <initializer_list>
 #include <string>
+
+#include "bootstrap/environment_variable.hpp"
 
 namespace heddle::testing {
 
@@ -27,12 +28,6 @@ inline void check_error(const outcome& got, heddle_status_t status,
   }
 }
 
-struct environment_variable {
-  environment_variable(const char* name, const char* value) : name_(name) {
-    ::setenv(name, value, 1);
-  }
-  ~environment_variable() { ::unsetenv(name_); }
-  const char* name_;
-};
+using ::environment_variable;
 
 }  // namespace heddle::testing

@@ -32,7 +32,10 @@ HEDDLE_FN void reduce_scatter_in_rounds(B block, const all_reduce_args& args, Op
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
   if (part.count == 0) return;  // on every PE
   const detail::reduce_step<Op> reduction(op);
-  auto* sums = reinterpret_cast<T*>(scratch.staging_in());  // sums[i]: for the PE i behind
+  // sums[i]: for the PE i behind. A neighbour that is ahead may have begun an AllReduce by hosts, and
+  // what it brings in that is in staging_in already; into staging_out it brings nothing before this
+  // PE has entered that too.
+  auto* sums = reinterpret_cast<T*>(scratch.staging_out());
 
   block.sync();  // the call before has saved its counts
   for (int i = 0, pe = team.my_pe(); i < n_pes; ++i, pe = pe + 1 < n_pes ? pe + 1 : 0)

@@ -50,8 +50,9 @@ struct pair_memory {
 ///     state      [c]             counters of this PE
 ///     arrivals   [c][pe]         see entry.hpp: lines that only that PE writes
 ///     staging    [c]             two-shot, for buffers that are not symmetric: pieces to combine,
-///                                and results; all channels of a call share one area. Of large
-///                                teams what reduce_scatter_in_rounds.hpp has combined
+///                                and results; all channels of a call share one area. Among the
+///                                results of large teams what reduce_scatter_in_rounds.hpp has
+///                                combined
 ///     one-shot   [c][half][pe]   slots that only that PE writes: of LL words, of LL128 lines, or
 ///                                a flag and data
 ///     mailboxes  [c][pe]         see mailbox.hpp
