@@ -8,12 +8,22 @@
 namespace heddle {
 
 bool loss_record::add(int rank, std::string_view reason) {
-  std::unique_lock lock(mutex_);
+  if (!note(rank, reason)) return false;
+  tell();
+  return true;
+}
+
+bool loss_record::note(int rank, std::string_view reason) {
+  std::lock_guard lock(mutex_);
   if (std::any_of(losses_.begin(), losses_.end(), [&](auto& l) { return l.rank == rank; }))
     return false;
   losses_.push_back({rank, std::string(reason)});
-  tell(lock);
   return true;
+}
+
+void loss_record::tell() {
+  std::unique_lock lock(mutex_);
+  tell(lock);
 }
 
 void loss_record::set_callback(bootstrap::lost_callback callback) {

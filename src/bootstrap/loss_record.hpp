@@ -22,6 +22,9 @@ class loss_record {
 
   /// Notes a loss and tells the callback, on the calling thread. False if it was known.
   bool add(int rank, std::string_view reason);
+  /// The two halves of it.
+  bool note(int rank, std::string_view reason);
+  void tell();
   /// Replaces the callback; the new one hears of earlier losses first, on the calling thread.
   /// Returns when no call of the old one is running (unless it is itself the caller).
   void set_callback(bootstrap::lost_callback callback);

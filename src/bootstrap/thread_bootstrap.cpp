@@ -57,7 +57,9 @@ struct thread_rendezvous::state {
       state = membership::lost;
       for (auto& member : members) records.push_back(member.losses);
     }
-    for (auto& record : records) record->add(rank, reason);
+    // All know it before one is told and leaves, which may look like a loss to the others.
+    for (auto& record : records) record->note(rank, reason);
+    for (auto& record : records) record->tell();
     // Under the mutex, so that no waiter misses it between its check and its sleep.
     std::lock_guard lock(mutex);
     changed.notify_all();

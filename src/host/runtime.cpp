@@ -348,9 +348,16 @@ void heddle_runtime::network_failed(int pe, const std::string& reason) {
     return;
   }
   note_lost(culprit, reason);
-  for (const auto& team : teams_)
-    if (const int index = team->index_of(culprit); index >= 0)
-      team->abort({heddle::abort_reason::peer_lost, index, team->my_pe()}, reason);
+  // A PE that has heard of another's loss may have left for that, which is then told.
+  const auto first = bootstrap_->first_loss();
+  if (first) note_lost(first->rank, first->reason);
+  for (const auto& team : teams_) {
+    const int index = team->index_of(culprit);
+    if (index < 0) continue;
+    const int cause = first ? team->index_of(first->rank) : -1;
+    team->abort({heddle::abort_reason::peer_lost, cause < 0 ? index : cause, team->my_pe()},
+                cause < 0 ? reason : first->reason);
+  }
 }
 
 void heddle_runtime::end_streams() {

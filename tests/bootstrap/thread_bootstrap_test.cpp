@@ -86,6 +86,27 @@ TEST_CASE("PEs count as on hosts of so many each, and are on one machine all the
   for (int rank = 0; rank < 5; ++rank) CHECK(machine_of(one->host_of(rank)) == real->host_of(rank));
 }
 
+TEST_CASE("all ranks know of a loss before the first is told") {
+  thread_rendezvous job(3);
+  const auto zero = job.join(0);
+  const auto one = job.join(1);
+  auto two = job.join(2);
+  int told = 0;
+  const auto both_know = [&](int rank, std::string_view) {
+    ++told;
+    for (const auto* each : {zero.get(), one.get()}) {
+      const auto first = each->first_loss();
+      CHECK(first.has_value());
+      if (first) CHECK(first->rank == rank);
+    }
+  };
+  zero->on_lost(both_know);
+  one->on_lost(both_know);
+  two.reset();
+  CHECK(told == 2);
+  for (auto* each : {zero.get(), one.get()}) each->on_lost({});
+}
+
 TEST_CASE("a callback may stop the calls from inside a call") {
   thread_rendezvous job(3);
   auto zero = job.join(0);
