@@ -10,15 +10,15 @@
 #include <rdma/fi_rma.h>
 
 #include <array>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "host/transport/libfabric/fabric_transport.hpp"
+#include "changed_provider.hpp"
 
 using namespace heddle;
 using namespace heddle::libfabric;
+using namespace heddle::testing;
 
 namespace {
 
@@ -45,18 +45,7 @@ ssize_t take_down_small_message(fid_ep* /*endpoint*/, const void* /*from*/, std:
   return 0;
 }
 
-/// A table of the provider's with some of its calls replaced.
-template <class Table, class Change>
-void replace_in(Table*& table, const Change& change) {
-  static Table ours;
-  ours = *table;
-  change(ours);
-  table = &ours;
-}
-
 decltype(fi_ops_domain::endpoint) real_endpoint;
-decltype(fi_ops_fabric::domain) real_domain;
-decltype(library::fabric) real_fabric;
 
 int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** opened, void* context) {
   const int code = real_endpoint(domain, info, opened, context);
@@ -71,27 +60,17 @@ int open_endpoint(fid_domain* domain, fi_info* info, fid_ep** opened, void* cont
   });
   return code;
 }
-int open_domain(fid_fabric* fabric, fi_info* info, fid_domain** opened, void* context) {
-  const int code = real_domain(fabric, info, opened, context);
-  if (code != 0) return code;
-  replace_in((*opened)->ops, [](fi_ops_domain& table) {
+void take_down_calls(fid_domain& domain) {
+  replace_in(domain.ops, [](fi_ops_domain& table) {
     real_endpoint = std::exchange(table.endpoint, open_endpoint);
   });
-  return code;
-}
-int open_fabric(fi_fabric_attr* attributes, fid_fabric** opened, void* context) {
-  const int code = real_fabric(attributes, opened, context);
-  if (code != 0) return code;
-  replace_in((*opened)->ops,
-             [](fi_ops_fabric& table) { real_domain = std::exchange(table.domain, open_domain); });
-  return code;
 }
 
 /// A PE that reaches itself.
 class lone_pe {
  public:
-  lone_pe(const library& functions, const fi_info& info, ordering by)
-      : network_(functions, info, "lo", by, std::chrono::seconds(5), nullptr) {
+  explicit lone_pe(const changed_provider& by)
+      : network_(by.functions(), by.info(), "lo", by.by(), std::chrono::seconds(5), nullptr) {
     network_.set_addresses({network_.address()});
     const auto key = network_.expose(0, 0, memory_.data(), memory_.size());
     network_.add_remote(0, 0, 0, memory_.size(), key);
@@ -121,17 +100,9 @@ class lone_pe {
 using list = std::vector<std::string>;
 
 list calls_of(ordering by, void (*body)(lone_pe&)) {
-  const library* functions = load_library();
-  REQUIRE(functions);
-  const offers offers(*functions, by);
-  const fi_info* chosen = nullptr;
-  for (const fi_info* each : offers.all())
-    if (!chosen && std::strcmp(each->fabric_attr->prov_name, "tcp;ofi_rxm") == 0) chosen = each;
-  REQUIRE(chosen);
-  library watched = *functions;
-  real_fabric = std::exchange(watched.fabric, open_fabric);
+  const changed_provider provider("tcp;ofi_rxm", by, take_down_calls);
   calls.clear();
-  lone_pe pe(watched, *chosen, by);
+  lone_pe pe(provider);
   body(pe);
   return calls;
 }
