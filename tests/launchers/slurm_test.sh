@@ -55,7 +55,7 @@ one_node() {
 
 # over_the_network N
 over_the_network() {
-  local job=(srun --mpi=pmix -N "$1" -n $((2 * $1)) --ntasks-per-node=2) algo
+  local job=(srun --mpi=pmix -N "$1" -n $((2 * $1)) --ntasks-per-node=2) algo operation
   local thin=(srun --mpi=pmix -N "$1" -n "$1" --ntasks-per-node=1)
   check "$1 nodes: hello" 0 "PE 0 of $1 was sent 10$(($1 - 1))" "${thin[@]}" "$bin/hello"
   check "$1 nodes: paths" 0 "pe: 2  path: network  reason: reached by tcp .* at 10\.79\." "${job[@]}" "$bin/heddle-info"
@@ -64,9 +64,21 @@ over_the_network() {
       "$bin/heddle-perf" all_reduce -b 68 -e 100000 -f 37 -n 1 -w 0
   done
   # With more PEs than processors every call takes a time slice or more.
-  HEDDLE_ALGO=hierarchical check "$1 nodes: AllReduce by hierarchical" 0 "values : 0 OK" "${job[@]}" \
-    "$bin/heddle-perf" all_reduce -b 4096 -e 4096 -n 1 -w 0
+  for algo in ring tree hierarchical; do
+    HEDDLE_ALGO=$algo check "$1 nodes of 2 PEs: AllReduce by $algo" 0 "values : 0 OK" "${job[@]}" \
+      "$bin/heddle-perf" all_reduce -b 68 -e 4100 -f 60 -n 1 -w 0
+  done
+  for operation in broadcast all_gather reduce_scatter all_to_all; do
+    check "$1 nodes of 2 PEs: $operation" 0 "values : 0 OK" "${job[@]}" "$bin/heddle-perf" $operation -b 4100 -e 4100 -n 1 -w 0 -r 1
+  done
+  # Between two PEs: on two nodes, and on one.
+  for operation in put get signal atomic; do
+    check "$1 nodes: $operation" 0 "values : 0 OK" srun --mpi=pmix -N 2 -n 2 --ntasks-per-node=1 \
+      "$bin/heddle-perf" $operation -b 1 -e 70001 -f 41 -n 5
+  done
+  check "$1 nodes of 2 PEs: put on one" 0 "values : 0 OK" srun --mpi=pmix -N 1 -n 2 "$bin/heddle-perf" put -b 1 -e 70001 -f 41 -n 5
   check "$1 nodes: training" 0 "the same within rounding" "${thin[@]}" "$bin/train_digits" --check --epochs 1
+  check "$1 nodes of 2 PEs: training" 0 "the same within rounding" "${job[@]}" "$bin/train_digits" --check --epochs 1
   check "$1 nodes: init, again, and after finalize" 0 "RIGHT" "${job[@]}" "$bin/lifecycle_pe"
 }
 
