@@ -10,7 +10,7 @@ bin=$1 part=$2 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/checks.sh"
 [ "$part" = mapped ] || export HEDDLE_TRANSPORT=$part
 any_size=(reductions_test kernels_test one_sided_kernels_test kernel_collectives_test kernel_lists_test kernel_reductions_test kernel_moves_test
-  element_sizes_test collectives_test transfers_test one_sided_test)
+  element_sizes_test collectives_test mixed_collectives_test transfers_test one_sided_test)
 of_three=("${any_size[@]}" team_test runtime_test bad_input_test bad_collectives_test)
 of_two=("${of_three[@]}" bad_transfers_test)
 
