@@ -235,7 +235,7 @@ const std::vector<variable>& variables() {
        integer(&environment::spin, -1, 1'000'000'000)},
       {"HEDDLE_TCP_CONGESTION", "auto",
        "What the kernel does about congestion of heddle's TCP: system (as it is set), its name for "
-       "another, or auto (as it is set, but CUBIC or Reno for BBR between near hosts)",
+       "another, or auto (as it is set, but Reno for BBR and CUBIC between near hosts)",
        text(&environment::tcp_congestion)},
       {"HEDDLE_TIMEOUT", "300", "Seconds that a wait for another PE may take before it is an error",
        seconds(&environment::timeout)},

@@ -24,11 +24,13 @@ bool choose(int socket, std::string_view name) {
                       static_cast<socklen_t>(name.size())) == 0;
 }
 
-bool uses_bbr(int socket) {
-  std::array<char, 16> name{};
-  socklen_t size = name.size();
-  return ::getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(), &size) == 0 &&
-         std::string_view(name.data(), size).starts_with("bbr");
+/// What lets a connection down whose round trips take microseconds: see congestion.hpp.
+bool is_for_long_ways(int socket) {
+  std::array<char, 16> text{};
+  socklen_t size = text.size();
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, text.data(), &size) != 0) return false;
+  const std::string_view name = text.data();
+  return name.starts_with("bbr") || name == "cubic";
 }
 
 bool is_near(int socket) {
@@ -56,8 +58,8 @@ void choose_congestion_control(int socket, const std::string& wish) {
   if (wish == "system") return;
   if (wish != "auto")
     (void)choose(socket, wish);
-  else if (uses_bbr(socket) && is_near(socket))
-    (void)(choose(socket, "cubic") || choose(socket, "reno"));
+  else if (is_for_long_ways(socket) && is_near(socket))
+    (void)choose(socket, "reno");  // which every kernel has
 }
 
 }  // namespace heddle::tcp
