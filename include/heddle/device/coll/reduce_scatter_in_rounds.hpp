@@ -32,9 +32,9 @@ HEDDLE_FN void reduce_scatter_in_rounds(B block, const all_reduce_args& args, Op
   const detail::channel_part<T> part(args, block.block_rank(), block.num_blocks());
   if (part.count == 0) return;  // on every PE
   const detail::reduce_step<Op> reduction(op);
-  // sums[i]: for the PE i behind. A neighbour that is ahead may have begun an AllReduce by hosts, and
-  // what it brings in that is in staging_in already; into staging_out it brings nothing before this
-  // PE has entered that too.
+  // sums[i]: for the PE i behind. A neighbour that is ahead may have begun an AllReduce by hosts,
+  // and what it brings in that is in staging_in already; into staging_out it brings nothing before
+  // this PE has entered that too.
   auto* sums = reinterpret_cast<T*>(scratch.staging_out());
 
   block.sync();  // the call before has saved its counts
