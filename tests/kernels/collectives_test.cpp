@@ -14,7 +14,6 @@
 #include <heddle/device_array.hpp>
 #include <heddle/heddle.hpp>
 #include <heddle/symmetric_array.hpp>
-#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
