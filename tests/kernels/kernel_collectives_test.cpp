@@ -384,7 +384,10 @@ TEST_CASE("kernels round small floats once along a ring, where that is asked for
 }
 
 TEST_CASE("the host reduces by a reduction of the user's, in order with other collectives") {
-  for (const int n_pes : fewer_if_cut_short({1, 2, 4}))
+  for (const int n_pes : fewer_if_cut_short({1, 2, 4})) {
+    // Each has four streams, with the default one and that of its copies, and a GPU 32 queues for
+    // all: kernels wait behind those that wait for them.
+    if (on_gpu() && n_pes > 4) continue;
     run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
       const auto queue = self.create_stream();
@@ -442,4 +445,5 @@ TEST_CASE("the host reduces by a reduction of the user's, in order with other co
         check(failure.status() == HEDDLE_ERROR_INVALID_ARGUMENT, failure.what());
       }
     });
+  }
 }
