@@ -41,30 +41,34 @@ struct share {
 };
 
 #if HEDDLE_ON_CUDA
-/// `Batch` units of each thread at a time, all loaded before the first is stored, as far as there
-/// are so many from `i` on.
+/// `Batch` units of each thread, `threads` apart, all loaded before the first is stored.
 template <int Batch, class Unit>
-HEDDLE_FN void copy_batches(size_t& i, size_t threads, Unit* to, const Unit* from, size_t units) {
-  HEDDLE_ROLLED
-  for (; i + (Batch - 1) * threads < units; i += Batch * threads) {
-    Unit unit[Batch];
-    for (size_t u = 0; u < Batch; ++u) unit[u] = from[i + u * threads];
-    for (size_t u = 0; u < Batch; ++u) to[i + u * threads] = unit[u];
-  }
+HEDDLE_FN void copy_batch(Unit* to, const Unit* from, uint32_t threads) {
+  Unit unit[Batch];
+  for (uint32_t u = 0; u < Batch; ++u) unit[u] = from[u * threads];
+  for (uint32_t u = 0; u < Batch; ++u) to[u * threads] = unit[u];
 }
 
 /// Units of 16 bytes with 8 loads of each thread under way: few blocks need them to fill the way to
 /// memory (an H200 copies 64 MiB by 32 blocks of 512 threads at 1.2 TB/s with 4, 1.5 TB/s with 8).
 template <class Unit, group G>
 HEDDLE_FN void copy_units(G group, byte* dst, const byte* src, size_t units) {
-  const size_t threads = static_cast<size_t>(group.size());
-  auto* to = reinterpret_cast<Unit*>(dst);
-  const auto* from = reinterpret_cast<const Unit*>(src);
-  size_t i = static_cast<size_t>(group.rank());
-  if constexpr (sizeof(Unit) == 16) copy_batches<8>(i, threads, to, from, units);
-  copy_batches<4>(i, threads, to, from, units);
-  copy_batches<2>(i, threads, to, from, units);
-  copy_batches<1>(i, threads, to, from, units);
+  const auto threads = static_cast<uint32_t>(group.size());
+  auto* to = reinterpret_cast<Unit*>(dst) + group.rank();
+  const auto* from = reinterpret_cast<const Unit*>(src) + group.rank();
+  const Unit* end = reinterpret_cast<const Unit*>(src) + units;
+  const auto move = [&](uint32_t batch) {
+    to += batch * threads;
+    from += batch * threads;
+  };
+  if constexpr (sizeof(Unit) == 16) {
+    HEDDLE_ROLLED
+    for (; from + 7 * threads < end; move(8)) copy_batch<8>(to, from, threads);
+  }
+  HEDDLE_ROLLED
+  for (; from + 3 * threads < end; move(4)) copy_batch<4>(to, from, threads);
+  HEDDLE_ROLLED
+  for (; from < end; move(1)) *to = *from;
 }
 #endif
 
@@ -107,6 +111,25 @@ inline const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
 }
 #endif
 
+#if HEDDLE_ON_CUDA
+/// As many bytes as fit in units of that size, which both sides are aligned to behind a head; then
+/// the head and what is left.
+template <class Unit, group G>
+HEDDLE_FN void copy_aligned(G group, byte* to, const byte* from, size_t bytes) {
+  const size_t head =
+      (sizeof(Unit) - reinterpret_cast<uintptr_t>(to) % sizeof(Unit)) % sizeof(Unit);
+  const size_t units = (bytes - head) / sizeof(Unit);
+  copy_units<Unit>(group, to + head, from + head, units);
+  const size_t body = units * sizeof(Unit);
+  HEDDLE_ROLLED
+  for (auto i = static_cast<size_t>(group.rank()); i + body < bytes;
+       i += static_cast<size_t>(group.size())) {
+    const size_t at = i < head ? i : i + body;
+    to[at] = from[at];
+  }
+}
+#endif
+
 /// Copies by all threads of the group together, without a sync. CUDA: 16 bytes at a time where both
 /// sides have the same alignment, with a head and a tail of bytes, else the widest unit both allow.
 template <group G>
@@ -116,23 +139,12 @@ HEDDLE_APART HEDDLE_FN void copy(G group, void* dst, const void* src, size_t byt
   auto* to = static_cast<byte*>(dst);
   const auto* from = static_cast<const byte*>(src);
   const auto skew = (reinterpret_cast<uintptr_t>(to) ^ reinterpret_cast<uintptr_t>(from));
-  if (skew % 16 == 0 && bytes >= 16) {
-    const size_t head = (16 - reinterpret_cast<uintptr_t>(to) % 16) % 16;
-    const size_t units = (bytes - head) / 16;
-    copy_units<byte>(group, to, from, head);
-    copy_units<vector16>(group, to + head, from + head, units);
-    const size_t done = head + units * 16;
-    copy_units<byte>(group, to + done, from + done, bytes - done);
-  } else if (skew % 4 == 0 && bytes >= 4) {
-    const size_t head = (4 - reinterpret_cast<uintptr_t>(to) % 4) % 4;
-    const size_t units = (bytes - head) / 4;
-    copy_units<byte>(group, to, from, head);
-    copy_units<uint32_t>(group, to + head, from + head, units);
-    const size_t done = head + units * 4;
-    copy_units<byte>(group, to + done, from + done, bytes - done);
-  } else {
+  if (skew % 16 == 0 && bytes >= 16)
+    copy_aligned<vector16>(group, to, from, bytes);
+  else if (skew % 4 == 0 && bytes >= 4)
+    copy_aligned<uint32_t>(group, to, from, bytes);
+  else
     copy_units<byte>(group, to, from, bytes);
-  }
 #else
   const auto mine = share::of(group, bytes, cache_line);
   if (mine.begin == mine.end) return;

@@ -7,6 +7,37 @@
 
 namespace heddle {
 
+namespace detail {
+
+/// What a T is moved as by one load and one store, if it has that size and alignment.
+template <class T>
+using unit_of = standard::conditional_t<
+    sizeof(T) == 1, uint8_t,
+    standard::conditional_t<
+        sizeof(T) == 2, uint16_t,
+        standard::conditional_t<sizeof(T) == 4, uint32_t,
+                                standard::conditional_t<sizeof(T) == 8, uint64_t, vector16>>>>;
+
+/// n elements by all threads of the group together, without a sync. CUDA: no more than one for each
+/// thread are moved without a call, which would take longer than they do.
+template <group G, class T>
+HEDDLE_FN void copy_elements(G group, T* dst, const T* src, size_t n, stores how) {
+  static_assert(standard::is_trivially_copyable_v<T>);
+#if HEDDLE_ON_CUDA
+  using unit = unit_of<T>;
+  if constexpr (sizeof(T) == sizeof(unit) && alignof(T) == alignof(unit)) {
+    if (n <= static_cast<size_t>(group.size())) {
+      const auto i = static_cast<size_t>(group.rank());
+      if (i < n) reinterpret_cast<unit*>(dst)[i] = reinterpret_cast<const unit*>(src)[i];
+      return;
+    }
+  }
+#endif
+  copy(group, dst, src, n * sizeof(T), how);
+}
+
+}  // namespace detail
+
 template <class T>
 HEDDLE_FN T* team_ref::ptr(T* symmetric, int pe) const {
   if (slots_ && slots_[pe] < 0) return nullptr;
@@ -18,13 +49,12 @@ HEDDLE_FN T* team_ref::ptr(T* symmetric, int pe) const {
 
 template <group G, class T>
 HEDDLE_FN void team_ref::put_nbi(G group, T* dst, const T* src, size_t n, int pe) const {
-  static_assert(standard::is_trivially_copyable_v<T>);
   if (is_remote(pe)) {
     group.sync();
     if (group.rank() == 0) apart().remote_put(dst, src, n * sizeof(T), pe, false);
     return;
   }
-  detail::copy(group, ptr(dst, pe), src, n * sizeof(T), stores_for(n * sizeof(T)));
+  detail::copy_elements(group, ptr(dst, pe), src, n, stores_for(n * sizeof(T)));
 }
 
 template <group G, class T>
@@ -33,20 +63,19 @@ HEDDLE_FN void team_ref::put(G group, T* dst, const T* src, size_t n, int pe) co
     group.sync();
     if (group.rank() == 0) apart().remote_put(dst, src, n * sizeof(T), pe, true);
   } else {
-    put_nbi(group, dst, src, n, pe);
+    detail::copy_elements(group, ptr(dst, pe), src, n, stores_for(n * sizeof(T)));
   }
   group.sync();
 }
 
 template <group G, class T>
 HEDDLE_FN void team_ref::get_nbi(G group, T* dst, const T* src, size_t n, int pe) const {
-  static_assert(standard::is_trivially_copyable_v<T>);
   if (is_remote(pe)) {
     group.sync();
     if (group.rank() == 0) apart().remote_get(dst, src, n * sizeof(T), pe, false);
     return;
   }
-  detail::copy(group, dst, ptr(src, pe), n * sizeof(T), stores_for(n * sizeof(T)));
+  detail::copy_elements(group, dst, ptr(src, pe), n, stores_for(n * sizeof(T)));
 }
 
 template <group G, class T>
@@ -55,7 +84,7 @@ HEDDLE_FN void team_ref::get(G group, T* dst, const T* src, size_t n, int pe) co
     group.sync();
     if (group.rank() == 0) apart().remote_get(dst, src, n * sizeof(T), pe, true);
   } else {
-    get_nbi(group, dst, src, n, pe);
+    detail::copy_elements(group, dst, ptr(src, pe), n, stores_for(n * sizeof(T)));
   }
   group.sync();
 }
@@ -152,7 +181,7 @@ HEDDLE_FN void team_ref::put_signal(G group, T* dst, const T* src, size_t n, sig
     group.sync();
     return;
   }
-  put_nbi(group, dst, src, n, pe);
+  detail::copy_elements(group, ptr(dst, pe), src, n, stores_for(n * sizeof(T)));
   update_signal(group, signal_word, value, op, pe);
 }
 
