@@ -70,6 +70,23 @@ inline constexpr memory_order ordered_by_fence = relaxed;
 inline constexpr memory_order ordered_by_fence = release;
 #endif
 
+/// That fence.
+HEDDLE_FN inline void release_fence() {
+#if HEDDLE_ON_CUDA
+  asm volatile("fence.acq_rel.sys;" ::: "memory");
+#endif
+}
+
+/// A word that another PE had written when this group learned that it had, and writes no more: CUDA
+/// takes it from the nearest cache. The host's is an atomic load, as sanitizers see it.
+HEDDLE_FN inline uint64_t load_settled(const uint64_t& word) {
+#if HEDDLE_ON_CUDA
+  return word;
+#else
+  return load(&word, relaxed);
+#endif
+}
+
 /// Brings the line of what will be read soon, on the host.
 HEDDLE_FN inline void prefetch([[maybe_unused]] const void* address) {
 #if !HEDDLE_ON_CUDA

@@ -140,13 +140,13 @@ class link_set {
       if (i < sending_) {
         const auto& end = send_[i];
         if (end.step >= link_memory::slots)
-          ready &= team_.wait_by_thread(&end.mine->steps[which].credit, cmp::ge,
-                                        end.step + 1 - link_memory::slots, operation::link_send,
-                                        end.peer) == wait_status::ok;
+          ready &=
+              team_.await_count(&end.mine->steps[which].credit, end.step + 1 - link_memory::slots,
+                                operation::link_send, end.peer);
       } else if (is_simple) {
         const auto& end = receive_[i - sending_];
-        ready &= team_.wait_by_thread(&end.mine->steps[which].tail, cmp::ge, end.step + 1,
-                                      operation::link_receive, end.peer) == wait_status::ok;
+        ready &= team_.await_count(&end.mine->steps[which].tail, end.step + 1,
+                                   operation::link_receive, end.peer);
       }
     }
     return group_.all(ready);

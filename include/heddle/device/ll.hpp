@@ -23,15 +23,16 @@ struct alignas(16) ll_line {
   uint32_t data0, flag0, data1, flag1;
 };
 
+HEDDLE_APART HEDDLE_FN inline uint32_t ll_flag_by_division(uint64_t count, uint32_t period) {
+  return static_cast<uint32_t>(count % period) + 1;
+}
 /// The flag of step or epoch `count` = 0, 1, 2, ...
 HEDDLE_FN inline uint32_t ll_flag(uint64_t count, uint32_t period) {
   // A 32-bit period needs no division: 2^32 - 1 is what the sum of the halves is taken modulo.
-  if (period == 0xffffffffu) {
-    uint64_t folded = (count >> 32) + (count & 0xffffffffu);
-    if (folded >= 0xffffffffu) folded -= 0xffffffffu;
-    return static_cast<uint32_t>(folded) + 1;
-  }
-  return static_cast<uint32_t>(count % period) + 1;
+  if (period != 0xffffffffu) return ll_flag_by_division(count, period);
+  uint64_t folded = (count >> 32) + (count & 0xffffffffu);
+  if (folded >= 0xffffffffu) folded -= 0xffffffffu;
+  return static_cast<uint32_t>(folded) + 1;
 }
 
 HEDDLE_FN inline void ll_store(ll_line* line, uint64_t data, uint32_t flag) {

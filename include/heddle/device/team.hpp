@@ -189,6 +189,10 @@ class team_ref {
   template <class T>
   HEDDLE_HOT HEDDLE_FN wait_status wait_by_thread(const T* word, cmp how, T value, operation op,
                                                   int peer) const;
+  /// The same for a count of at least `value`; false if the team was aborted. On CUDA a call, so
+  /// that kernels of many waits are short.
+  HEDDLE_HOT HEDDLE_APART HEDDLE_FN bool await_count(const uint64_t* word, uint64_t value,
+                                                     operation op, int peer) const;
   /// Anything a single thread waits for: `look(seen)` stores what it sees and says whether it is
   /// done.
   template <class Look>
@@ -197,6 +201,8 @@ class team_ref {
   /// Stores a word at `pe`, after what this group has put there (release). Not what quiet is about:
   /// the peer answers.
   HEDDLE_FN void tell(uint64_t* word, uint64_t value, int pe) const;
+  /// The same after a release_fence of this thread.
+  HEDDLE_FN void tell_next(uint64_t* word, uint64_t value, int pe) const;
   /// Copies to a remote PE and then stores a word there, in the same way, by one thread. src may be
   /// reused when the peer has answered.
   HEDDLE_FN void send(byte* dst, const byte* src, size_t bytes, uint64_t* word, uint64_t value,

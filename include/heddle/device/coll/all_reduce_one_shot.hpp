@@ -5,6 +5,7 @@
 #include <heddle/device/coll/all_reduce.hpp>
 #include <heddle/device/coll/all_reduce_one_shot_ll128.hpp>
 #include <heddle/device/coll/entry.hpp>
+#include <heddle/device/coll/ll_wait.hpp>
 #include <heddle/device/coll/one_shot_pieces.hpp>
 
 /// One-shot AllReduce: every PE writes its input into a slot at every other PE,
@@ -56,45 +57,29 @@ HEDDLE_APART HEDDLE_FN bool all_reduce_one_shot_ll(G group, const team_ref& team
       ll_store(&slot[w], w == rank ? first : own_word(w), flag);
   }
 
-  // A look at a GPU's memory takes 0.3 us: those at several PEs' words are under way together.
   constexpr int together = HEDDLE_ON_CUDA ? 4 : 1;
-  constexpr int quick_looks = HEDDLE_ON_CUDA ? 64 : 0;
   bool arrived = true;
   for (size_t w = rank; w < words && arrived; w += threads) {
     typename acc::type sum[per_word]{};
     for (int begin = 0; begin < n_pes && arrived; begin += together) {
-      const auto line_of = [&](int i) {
-        const int pe = begin + i < n_pes ? begin + i : n_pes - 1;
-        return &scratch.ll_slot(half, pe)[w];
-      };
+      const ll_line* line[together];
+      uint32_t flags[together];
       uint64_t data[together];
       bool here[together];
       for (int i = 0; i < together; ++i) {
-        here[i] = begin + i == me || begin + i >= n_pes;
+        const int pe = begin + i < n_pes ? begin + i : n_pes - 1;
+        line[i] = &scratch.ll_slot(half, pe)[w];
+        flags[i] = flag;
+        here[i] = pe == me || begin + i >= n_pes;
         data[i] = begin + i == me ? own_word(w) : 0;
       }
-      bool all_here = false;
-      for (int looks = 0; looks < quick_looks && !all_here; ++looks) {
-        uint64_t seen[together];
-        bool now[together];
-        for (int i = 0; i < together; ++i) now[i] = ll_load(line_of(i), flag, seen[i]);
-        all_here = true;
-        for (int i = 0; i < together; ++i) {
-          if (now[i] && !here[i]) data[i] = seen[i];
-          here[i] |= now[i];
-          all_here &= here[i];
-        }
-      }
+      detail::ll_look(line, flags, data, here);
       for (int i = 0; i < together && begin + i < n_pes && arrived; ++i) {
-        const ll_line* line = line_of(i);
-        auto look = [&](uint64_t& seen) {
-          const bool now = ll_load(line, flag, data[i]);
-          seen = load(&line->flag0, relaxed);
-          return now;
-        };
-        if (!here[i])
-          arrived = team.wait_by_thread(look, line, cmp::eq, flag, operation::all_reduce,
-                                        begin + i) == wait_status::ok;
+        if (!here[i]) {
+          const auto late = detail::ll_await(team, line[i], flag, operation::all_reduce, begin + i);
+          data[i] = late.data;
+          arrived = late.arrived;
+        }
         T word[per_word];
         memcpy(word, &data[i], sizeof data[i]);
         for (size_t e = 0; e < per_word; ++e)
@@ -150,8 +135,7 @@ HEDDLE_APART HEDDLE_FN bool all_reduce_one_shot_simple(G group, const team_ref& 
       store(&team.ptr(&own, pe)->epoch, epoch, release);
   }
   for (int i = 1 + group.rank(); i < members.n; i += group.size())
-    arrived &= team.wait_by_thread(&scratch.simple_slot(half, other(i)).epoch, cmp::ge, epoch, what,
-                                   other(i)) == wait_status::ok;
+    arrived &= team.await_count(&scratch.simple_slot(half, other(i)).epoch, epoch, what, other(i));
   arrived = group.all(arrived);
   if (arrived) {
     detail::operand_list<T, channel_scratch::max_direct_pes> with;

@@ -17,12 +17,12 @@ HEDDLE_APART HEDDLE_FN bool domain_sync(G group, const team_ref& team, const Dom
   const uint64_t epoch = here->epoch.value + 1;
   group.sync();  // every thread has read the epoch, and has written what the stores below release
   bool arrived = true;
+  if (group.rank() < domain.n) release_fence();  // one, however many this thread tells
   for (int i = group.rank(); i < domain.n; i += group.size())
-    if (i != domain.mine) team.tell(&here->arrived[domain.mine].value, epoch, domain.pe(i));
+    if (i != domain.mine) team.tell_next(&here->arrived[domain.mine].value, epoch, domain.pe(i));
   for (int i = group.rank(); i < domain.n; i += group.size()) {
     if (i == domain.mine) continue;
-    arrived &= team.wait_by_thread(&here->arrived[i].value, cmp::ge, epoch, what, domain.pe(i)) ==
-               wait_status::ok;
+    arrived &= team.await_count(&here->arrived[i].value, epoch, what, domain.pe(i));
     take_back(&here->arrived[i].taken);
   }
   if (group.rank() == 0) here->epoch.value = epoch;

@@ -33,7 +33,7 @@ struct buffer_offsets {
 /// Of a PE that has entered.
 HEDDLE_FN inline buffer_offsets buffers_of(const channel_scratch& scratch, int pe) {
   const auto& from = scratch.arrival_of(pe);
-  return {load(&from.input, relaxed), load(&from.output, relaxed)};
+  return {load_settled(from.input), load_settled(from.output)};
 }
 
 /// What those that have entered have in common.
@@ -66,8 +66,7 @@ HEDDLE_APART HEDDLE_FN entry enter(G group, const team_ref& team, const channel_
   for (int i = group.rank(); i < members.n; i += group.size()) {
     if (i == members.mine) continue;
     const int pe = members.pe(i);
-    arrived &= team.wait_by_thread(&scratch.arrival_of(pe).epoch, cmp::ge, epoch, what, pe) ==
-               wait_status::ok;
+    arrived &= team.await_count(&scratch.arrival_of(pe).epoch, epoch, what, pe);
     const auto theirs = buffers_of(scratch, pe);
     same &= theirs == mine;
     symmetric &= theirs.symmetric();

@@ -152,8 +152,8 @@ class exchange_channel : mailbox_channel<B> {
     way by = way::none;
     if (is_direct(bytes, pe)) {
       const auto& theirs = from(pe).place[mailbox::both];
-      by = way_of(bytes, pe, place_to(pe), load(&theirs.target, relaxed));
-      const uint64_t wanted = load(&theirs.target_bytes, relaxed);
+      by = way_of(bytes, pe, place_to(pe), load_settled(theirs.target));
+      const uint64_t wanted = load_settled(theirs.target_bytes);
       if (wanted < bytes) bytes = wanted;
     } else {
       by = way_of(bytes, pe, 0, 0);
@@ -165,8 +165,8 @@ class exchange_channel : mailbox_channel<B> {
     way by = way::none;
     if (is_direct(bytes, pe)) {
       const auto& theirs = from(pe).place[mailbox::both];
-      by = way_of(bytes, pe, load(&theirs.source, relaxed), place_from(pe));
-      const uint64_t given = load(&theirs.source_bytes, relaxed);
+      by = way_of(bytes, pe, load_settled(theirs.source), place_from(pe));
+      const uint64_t given = load_settled(theirs.source_bytes);
       if (given < bytes) bytes = given;
     } else {
       by = way_of(bytes, pe, 0, 0);
@@ -225,14 +225,27 @@ class exchange_channel : mailbox_channel<B> {
     const int n_pes = team_.n_pes();
     const int me = team_.my_pe();
     constexpr bool words = By == way::words;
+    // In registers, as what follows.
+    const int to = args_.to;
+    const int from = args_.from;
     const byte* input = args_.input + offset;
     byte* output = args_.output + offset;
+    const Pieces outgoing = args_.sends;
+    const Pieces incoming = args_.receives;
+    const auto after = [=](int i) { return me + i < n_pes ? me + i : me + i - n_pes; };
+    const auto is_sent_to = [=](int pe) { return to == everybody || to == pe; };
+    const auto is_received_from = [=](int pe) { return from == everybody || from == pe; };
+    const auto target_of = [=](int pe) { return output + incoming.offset_of(pe); };
     bool going = true;
+    mailbox::flow next = this->flow_with(after(1), By);  // on its way while another is sent to
+    HEDDLE_ROLLED
     for (int i = 1; i < n_pes; ++i) {
       const int pe = after(i);
+      const mailbox::flow flow = next;
+      if (i + 1 < n_pes) next = this->flow_with(after(i + 1), By);
       if (!is_sent_to(pe)) continue;
-      going &= this->has_room(pe, each, 0, false);
-      if (going) this->write(pe, each, 0, input + args_.sends.offset_of(pe));
+      going &= this->has_room(pe, each, 0, flow);
+      if (going) this->write(pe, each, 0, input + outgoing.offset_of(pe), flow);
     }
     if (!words) {
       going = block_.all(going);
@@ -240,8 +253,8 @@ class exchange_channel : mailbox_channel<B> {
         if (is_sent_to(after(i))) this->fill_slot(after(i), each, 0, nullptr);
     }
     if (is_sent_to(me) && is_received_from(me)) {
-      const byte* source = input + args_.sends.offset_of(me);
-      byte* target = output + args_.receives.offset_of(me);
+      const byte* source = input + outgoing.offset_of(me);
+      byte* target = target_of(me);
       if (source != target) copy(block_, target, source, each.bytes);
     }
     if (!words) {
@@ -249,14 +262,19 @@ class exchange_channel : mailbox_channel<B> {
         if (is_received_from(after(i))) going = this->slot_is_filled(after(i), each, 0);
       going = block_.all(going);
     }
-    for (int i = 1; going && i < n_pes; ++i) {
+    // What a GPU has to wait for is under way together.
+    constexpr int together = HEDDLE_ON_CUDA ? 4 : 1;
+    for (int begin = 1; words && going && begin < n_pes; begin += together) {
+      const auto pe_of = [=](int i) {
+        return begin + i < n_pes && is_received_from(after(begin + i)) ? after(begin + i) : -1;
+      };
+      going = this->template read_words_of<together>(
+          pe_of, [=](int i) { return target_of(pe_of(i)); }, 0, each.bytes);
+    }
+    for (int i = 1; !words && going && i < n_pes; ++i) {
       const int pe = after(i);
-      if (!is_received_from(pe)) continue;
-      byte* target = output + args_.receives.offset_of(pe);
-      if (words)
-        going = this->read_words(pe, 0, target, each.bytes);
-      else
-        copy(block_, target, this->slot_data(pe, each, 0), each.bytes);
+      if (is_received_from(pe))
+        copy(block_, target_of(pe), this->slot_data(pe, each, 0), each.bytes);
     }
     going = block_.all(going);
     for (int i = 1 + block_.rank(); going && i < n_pes; i += block_.size()) {
@@ -352,8 +370,8 @@ class exchange_channel : mailbox_channel<B> {
     for (int i = 1 + block_.rank(); i < team_.n_pes(); i += block_.size()) {
       const int pe = after(i);
       if (meets(pe))
-        going &= team_.wait_by_thread(&from(pe).place[mailbox::both].count, cmp::ge,
-                                      meetings_with(pe) + 1, this->what_, pe) == wait_status::ok;
+        going &= team_.await_count(&from(pe).place[mailbox::both].count, meetings_with(pe) + 1,
+                                   this->what_, pe);
     }
     return block_.all(going);
   }
@@ -365,8 +383,8 @@ class exchange_channel : mailbox_channel<B> {
       const auto& theirs = from(pe).place[mailbox::both];
       const piece in = received(pe);
       if (in.by == way::by_receiver) {
-        const size_t done = this->first_part(in, load(&theirs.parts, relaxed), place_from(pe));
-        const byte* there = team_.ptr(team_.heap(), pe) + load(&theirs.source, relaxed) +
+        const size_t done = this->first_part(in, load_settled(theirs.parts), place_from(pe));
+        const byte* there = team_.ptr(team_.heap(), pe) + load_settled(theirs.source) +
                             (in.offset - args_.receives.offset_of(pe));
         copy(block_, args_.output + in.offset + done, there + done, in.bytes - done,
              stores_for(in.bytes));
@@ -375,7 +393,7 @@ class exchange_channel : mailbox_channel<B> {
       size_t bytes = 0;
       if (out.by == way::by_sender) bytes = out.bytes;
       if (out.by == way::by_receiver)
-        bytes = this->first_part(out, parts_, load(&theirs.target, relaxed));
+        bytes = this->first_part(out, parts_, load_settled(theirs.target));
       if (bytes == 0) continue;
       brings |= team_.is_remote(pe);
       if (!team_.may_bring(block_)) return false;
@@ -391,8 +409,8 @@ class exchange_channel : mailbox_channel<B> {
     for (int i = 1 + block_.rank(); i < team_.n_pes(); i += block_.size()) {
       const int pe = after(i);
       if (!meets(pe)) continue;
-      going &= team_.wait_by_thread(&from(pe).left[mailbox::both].value, cmp::ge,
-                                    meetings_with(pe) + 1, this->what_, pe) == wait_status::ok;
+      going &= team_.await_count(&from(pe).left[mailbox::both].value, meetings_with(pe) + 1,
+                                 this->what_, pe);
       take_back(&from(pe).place[mailbox::both].taken);
       take_back(&from(pe).left[mailbox::both].taken);
     }
@@ -417,7 +435,7 @@ class exchange_channel : mailbox_channel<B> {
   }
   /// Where at `pe` a piece goes that this PE brings there, as a symmetric address.
   HEDDLE_FN byte* target_of(int pe, const piece& out) const {
-    return team_.heap() + load(&from(pe).place[mailbox::both].target, relaxed) +
+    return team_.heap() + load_settled(from(pe).place[mailbox::both].target) +
            (out.offset - args_.sends.offset_of(pe));
   }
   /// All that this PE does with the other's memory is done. By one thread.

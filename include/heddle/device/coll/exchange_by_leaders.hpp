@@ -189,8 +189,7 @@ class leaders_exchange {
     bool arrived = true;
     for (int i = 1 + block_.rank(); i < places_.count; i += block_.size()) {
       const int leader = leader_of(other(i));
-      arrived &= args_.team.wait_by_thread(&slot_of(leader).epoch, cmp::ge, epoch(), args_.what,
-                                           leader) == wait_status::ok;
+      arrived &= args_.team.await_count(&slot_of(leader).epoch, epoch(), args_.what, leader);
     }
     return block_.all(arrived);
   }

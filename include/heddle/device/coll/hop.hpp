@@ -30,8 +30,8 @@ class hop {
   HEDDLE_FN bool send(size_t n, Fill fill) {
     bool going = true;
     if (sent_ >= hop_memory::slots && block_.rank() == 0)
-      going = team_.wait_by_thread(&memory_.credit, cmp::ge, sent_ + 1 - hop_memory::slots,
-                                   operation::link_send, next_) == wait_status::ok;
+      going = team_.await_count(&memory_.credit, sent_ + 1 - hop_memory::slots,
+                                operation::link_send, next_);
     if (!block_.all(going)) return false;
     byte* slot = memory_.slot[sent_ % hop_memory::slots];
     byte* outgoing = memory_.outgoing[sent_ % hop_memory::slots];
@@ -54,8 +54,7 @@ class hop {
   HEDDLE_FN bool receive(Drain drain) {
     bool going = true;
     if (block_.rank() == 0)
-      going = team_.wait_by_thread(&memory_.tail, cmp::ge, received_ + 1, operation::link_receive,
-                                   previous_) == wait_status::ok;
+      going = team_.await_count(&memory_.tail, received_ + 1, operation::link_receive, previous_);
     if (!block_.all(going)) return false;
     if (!drain(static_cast<const byte*>(memory_.slot[received_ % hop_memory::slots]))) return false;
     block_.sync();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <heddle/device/coll/ll_wait.hpp>
 #include <heddle/device/coll/scratch.hpp>
 #include <heddle/device/impl/copy.hpp>
 
@@ -83,6 +84,8 @@ class mailbox_channel {
   }
   /// What `pe` sends here, and the memory at `pe` of what this PE sends there.
   HEDDLE_FN mailbox& from(int pe) const { return boxes_[pe]; }
+  /// What went to and from `pe` before, by words or else.
+  HEDDLE_FN const mailbox::flow& flow_with(int pe, way by) const { return flow_of(from(pe), by); }
   HEDDLE_FN mailbox* at(int pe) const { return team_.ptr(&from(team_.my_pe()), pe); }
   HEDDLE_FN way slots_for(int pe) const { return team_.is_remote(pe) ? way::packets : way::slots; }
   /// The way of a piece that does not go directly. The same at both ends.
@@ -107,9 +110,13 @@ class mailbox_channel {
   /// Waits until there is room for `step`. `answered`: `pe` has sent something in the step before.
   /// False if the team was aborted.
   HEDDLE_HOT HEDDLE_FN bool has_room(int pe, const piece& out, size_t step, bool answered) const {
-    if (answered || has_known_room(pe, out, step)) return true;
-    const awaited credit = credit_for(pe, out, step);
-    return team_.wait_by_thread(credit.word, cmp::ge, credit.value, what_, pe) == wait_status::ok;
+    return answered || has_room(pe, out, step, flow_of(from(pe), out.by));
+  }
+  /// The same, `flow` being that with `pe`.
+  HEDDLE_HOT HEDDLE_FN bool has_room(int pe, const piece& out, size_t step,
+                                     const mailbox::flow& flow) const {
+    if (out.end_of(step, flow.sent) <= flow.emptied + room_of(out.by)) return true;
+    return await_room(pe, out, step);
   }
   /// Whether there is, without a look at the credit.
   HEDDLE_FN bool has_known_room(int pe, const piece& out, size_t step) const {
@@ -128,7 +135,10 @@ class mailbox_channel {
   }
   /// To a mapped PE.
   HEDDLE_HOT HEDDLE_FN void write(int pe, const piece& out, size_t step, const byte* source) const {
-    const mailbox::flow& flow = flow_of(from(pe), out.by);
+    write(pe, out, step, source, flow_of(from(pe), out.by));
+  }
+  HEDDLE_HOT HEDDLE_FN void write(int pe, const piece& out, size_t step, const byte* source,
+                                  const mailbox::flow& flow) const {
     if (out.by == way::words)
       write_words(at(pe)->ll, flow.sent + word_of(step), source, out.bytes_in(step));
     else
@@ -161,7 +171,7 @@ class mailbox_channel {
   }
   HEDDLE_HOT HEDDLE_FN bool slot_is_filled(int pe, const piece& in, size_t step) const {
     const awaited slot = slot_for(pe, in, step);
-    return team_.wait_by_thread(slot.word, cmp::ge, slot.value, what_, pe) == wait_status::ok;
+    return team_.await_count(slot.word, slot.value, what_, pe);
   }
   HEDDLE_FN const byte* slot_data(int pe, const piece& in, size_t step) const {
     return from(pe).unit(in.first_unit_of(step, from(pe).simple_flow.received));
@@ -190,21 +200,56 @@ class mailbox_channel {
          w += static_cast<size_t>(block_.size())) {
       uint64_t data = 0;
       if (!read_word(pe, step, w, data)) return false;
-      copy_word(target + w * 8, &data, bytes - w * 8);
+      set_word(target, bytes, w, data);
+    }
+    return true;
+  }
+  /// The same from N PEs, pe_of(i), to target_of(i); -1: nobody.
+  template <int N, class PeOf, class TargetOf>
+  HEDDLE_FN bool read_words_of(const PeOf& pe_of, const TargetOf& target_of, size_t step,
+                               size_t bytes) const {
+    for (auto w = static_cast<size_t>(block_.rank()); w * 8 < bytes;
+         w += static_cast<size_t>(block_.size())) {
+      uint64_t data[N] = {};
+      if (!read_word_of(pe_of, step, w, data)) return false;
+      for (int i = 0; i < N; ++i)
+        if (pe_of(i) >= 0) set_word(target_of(i), bytes, w, data[i]);
+    }
+    return true;
+  }
+  /// Waits for word `w` of a step from each of them.
+  template <int N, class PeOf>
+  HEDDLE_FN bool read_word_of(const PeOf& pe_of, const size_t step, size_t w,
+                              uint64_t (&data)[N]) const {
+    // In registers: after each look CUDA would read them again.
+    mailbox* const boxes = boxes_;
+    const int me = team_.my_pe();
+    const uint32_t period = team_.flag_period();
+    const ll_line* line[N];
+    uint32_t flag[N];
+    bool here[N];
+    for (int i = 0; i < N; ++i) {
+      here[i] = pe_of(i) < 0;
+      mailbox& box = boxes[here[i] ? me : pe_of(i)];
+      const uint64_t number = box.ll_flow.received + word_of(step) + w;
+      line[i] = &box.ll[number % mailbox::ll_words];
+      flag[i] = ll_flag(number / mailbox::ll_words, period);
+    }
+    ll_look(line, flag, data, here);
+    for (int i = 0; i < N; ++i) {
+      if (here[i]) continue;
+      const ll_word late = ll_await(team_, line[i], flag[i], what_, pe_of(i));
+      if (!late.arrived) return false;
+      data[i] = late.data;
     }
     return true;
   }
   /// Waits for word `w` of a step. False if the team was aborted.
   HEDDLE_FN bool read_word(int pe, size_t step, size_t w, uint64_t& data) const {
     const uint64_t number = from(pe).ll_flow.received + word_of(step) + w;
-    const uint32_t flag = flag_of(number);
-    const ll_line* line = line_of(pe, number);
-    auto look = [&](uint64_t& seen) {
-      const bool here = ll_load(line, flag, data);
-      seen = load(&line->flag0, relaxed);
-      return here;
-    };
-    return team_.wait_by_thread(look, line, cmp::eq, flag, what_, pe) == wait_status::ok;
+    const ll_word word = ll_await(team_, line_of(pe, number), flag_of(number), what_, pe);
+    data = word.data;
+    return word.arrived;
   }
   /// When every thread has read it. `answers`: this PE has sent `pe` something in this step.
   HEDDLE_HOT HEDDLE_FN void give_back(int pe, const piece& in, size_t step, bool answers) const {
@@ -364,11 +409,47 @@ class mailbox_channel {
     return ll_flag(number / mailbox::ll_words, team_.flag_period());
   }
 
+  HEDDLE_APART HEDDLE_FN bool await_room(int pe, const piece& out, size_t step) const {
+    const awaited credit = credit_for(pe, out, step);
+    return team_.await_count(credit.word, credit.value, what_, pe);
+  }
   HEDDLE_FN static uint64_t word_at(const byte* source, size_t bytes, size_t word) {
+    source += word * 8;
+    bytes -= word * 8;
+#if HEDDLE_ON_CUDA
+    if (bytes < 8 || reinterpret_cast<uintptr_t>(source) % 8 != 0) return part_at(source, bytes);
+    return *reinterpret_cast<const uint64_t*>(source);
+#else
     uint64_t data = 0;
-    copy_word(&data, source + word * 8, bytes - word * 8);
+    copy_word(&data, source, bytes);
+    return data;
+#endif
+  }
+  HEDDLE_FN static void set_word(byte* target, size_t bytes, size_t word, uint64_t data) {
+    target += word * 8;
+    bytes -= word * 8;
+#if HEDDLE_ON_CUDA
+    if (bytes < 8 || reinterpret_cast<uintptr_t>(target) % 8 != 0)
+      set_part(target, bytes, data);
+    else
+      *reinterpret_cast<uint64_t*>(target) = data;
+#else
+    copy_word(target, &data, bytes);
+#endif
+  }
+#if HEDDLE_ON_CUDA
+  /// A word that is not aligned, or what is left.
+  HEDDLE_APART HEDDLE_FN static uint64_t part_at(const byte* source, size_t bytes) {
+    uint64_t data = 0;
+    HEDDLE_ROLLED
+    for (size_t i = 0; i < bytes && i < 8; ++i) data |= static_cast<uint64_t>(source[i]) << (8 * i);
     return data;
   }
+  HEDDLE_APART HEDDLE_FN static void set_part(byte* target, size_t bytes, uint64_t data) {
+    HEDDLE_ROLLED
+    for (size_t i = 0; i < bytes && i < 8; ++i) target[i] = static_cast<byte>(data >> (8 * i));
+  }
+#else
   /// A word, or what is left. A length that the compiler does not know makes the copy a call.
   HEDDLE_FN static void copy_word(void* to, const void* from, size_t left) {
     if (left >= 8)
@@ -376,6 +457,7 @@ class mailbox_channel {
     else
       memcpy(to, from, left);
   }
+#endif
   HEDDLE_FN void write_words(ll_line* ring, uint64_t first, const byte* source,
                              size_t bytes) const {
     for (auto w = static_cast<size_t>(block_.rank()); w * 8 < bytes;

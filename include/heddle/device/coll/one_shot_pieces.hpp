@@ -105,17 +105,25 @@ class one_shot_pieces : mailbox_channel<B> {
       const size_t first = w * per_word;
       const size_t elements = n - first < per_word ? n - first : per_word;
       typename acc::type sum[per_word]{};
-      for (int pe = 0; pe < team_.n_pes(); ++pe) {
-        T word[per_word]{};
-        if (pe == team_.my_pe()) {
-          for (size_t e = 0; e < elements; ++e) word[e] = mine[first + e];
-        } else {
-          uint64_t data = 0;
-          if (!this->read_word(pe, step, w, data)) return false;
-          memcpy(word, &data, sizeof data);
+      // A look at a GPU's memory takes a while: those at several PEs' words are under way together.
+      constexpr int together = HEDDLE_ON_CUDA ? 4 : 1;
+      for (int begin = 0; begin < team_.n_pes(); begin += together) {
+        const auto pe_of = [&](int i) {
+          const int pe = begin + i;
+          return pe < team_.n_pes() && pe != team_.my_pe() ? pe : -1;
+        };
+        uint64_t data[together] = {};
+        if (!this->read_word_of(pe_of, step, w, data)) return false;
+        for (int i = 0; i < together && begin + i < team_.n_pes(); ++i) {
+          T word[per_word]{};
+          if (pe_of(i) < 0)
+            for (size_t e = 0; e < elements; ++e) word[e] = mine[first + e];
+          else
+            memcpy(word, &data[i], sizeof data[i]);
+          for (size_t e = 0; e < per_word; ++e)
+            sum[e] = begin + i == 0 ? acc::widen(word[e])
+                                    : reduction_.combine(sum[e], acc::widen(word[e]));
         }
-        for (size_t e = 0; e < per_word; ++e)
-          sum[e] = pe == 0 ? acc::widen(word[e]) : reduction_.combine(sum[e], acc::widen(word[e]));
       }
       for (size_t e = 0; e < elements; ++e)
         output[first + e] = acc::narrow(reduction_.finish(sum[e]));

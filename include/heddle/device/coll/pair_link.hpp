@@ -37,9 +37,7 @@ class pair_link {
   }
   /// False, to thread 0, if the team was aborted.
   HEDDLE_FN bool wait_for(const uint64_t& tail, uint64_t step) const {
-    return group_.rank() != 0 ||
-           team_.wait_by_thread(&tail, cmp::ge, step + 1, operation::link_receive, peer_) ==
-               wait_status::ok;
+    return group_.rank() != 0 || team_.await_count(&tail, step + 1, operation::link_receive, peer_);
   }
   /// In the order of the positions, so that both have the same bits.
   HEDDLE_FN void combine(const T* mine, const void* theirs, T* output, size_t n,

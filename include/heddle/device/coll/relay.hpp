@@ -107,8 +107,7 @@ class relay_channel : mailbox_channel<B> {
   }
   HEDDLE_FN bool learn(int pe, mailbox::role role) const {
     const auto& theirs = from(pe).place[other(role)];
-    if (team_.wait_by_thread(&theirs.count, cmp::ge, meetings_with(pe, role) + 1, this->what_,
-                             pe) != wait_status::ok)
+    if (!team_.await_count(&theirs.count, meetings_with(pe, role) + 1, this->what_, pe))
       return false;
     const uint64_t bytes =
         load(role == mailbox::sender ? &theirs.target_bytes : &theirs.source_bytes, relaxed);
@@ -122,8 +121,8 @@ class relay_channel : mailbox_channel<B> {
       return this->stepwise_way(pe, args_.bytes, args_.words_up_to, args_.packets_up_to);
     const auto& theirs = from(pe).place[other(role)];
     const bool sends = role == mailbox::sender;
-    return this->direct_way(pe, sends ? place() : load(&theirs.source, relaxed),
-                            sends ? load(&theirs.target, relaxed) : place(), true);
+    return this->direct_way(pe, sends ? place() : load_settled(theirs.source),
+                            sends ? load_settled(theirs.target) : place(), true);
   }
 
   // ---- the bytes ----
@@ -174,14 +173,13 @@ class relay_channel : mailbox_channel<B> {
     bool going = true;
     if (!is_stepwise(by_parent_)) {
       if (block_.rank() == 0)
-        going = team_.wait_by_thread(&from(pe).chunks.value, cmp::ge,
-                                     from(pe).chunks_received + step + 1, this->what_,
-                                     pe) == wait_status::ok;
+        going = team_.await_count(&from(pe).chunks.value, from(pe).chunks_received + step + 1,
+                                  this->what_, pe);
       if (!block_.all(going)) return false;
       if (by_parent_ == way::by_receiver) {
         const size_t at = in.offset + step * args_.chunk;
         const byte* there =
-            team_.ptr(team_.heap(), pe) + load(&from(pe).place[mailbox::sender].source, relaxed);
+            team_.ptr(team_.heap(), pe) + load_settled(from(pe).place[mailbox::sender].source);
         // What is sent on is read again.
         copy(block_, args_.output + at, there + at, end_of(by_parent_, step) - step * args_.chunk,
              args_.num_children == 0 ? how() : stores::cached);
@@ -226,7 +224,7 @@ class relay_channel : mailbox_channel<B> {
     const size_t n = end_of(out.by, step) - step * args_.chunk;
     const uint64_t number = from(pe).chunks_sent + step + 1;
     uint64_t* count = &from(team_.my_pe()).chunks.value;
-    byte* target = team_.heap() + load(&from(pe).place[mailbox::receiver].target, relaxed) + at;
+    byte* target = team_.heap() + load_settled(from(pe).place[mailbox::receiver].target) + at;
     if (team_.is_remote(pe)) {
       if (block_.rank() == 0) this->lend(pe, number, target, source_ + at, n, count, number);
       return true;
@@ -248,9 +246,8 @@ class relay_channel : mailbox_channel<B> {
       });
       for_direct_edges([&](int pe, mailbox::role role) {
         if (role == mailbox::sender && going)
-          going =
-              team_.wait_by_thread(&from(pe).left[mailbox::receiver].value, cmp::ge,
-                                   meetings_with(pe, role) + 1, this->what_, pe) == wait_status::ok;
+          going = team_.await_count(&from(pe).left[mailbox::receiver].value,
+                                    meetings_with(pe, role) + 1, this->what_, pe);
       });
     }
     return block_.all(going);

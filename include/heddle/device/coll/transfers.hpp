@@ -135,10 +135,10 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B, L
     const transfer& t = of(i);
     const auto& theirs = place_of_other(t);
     const uint64_t mine = team_.symmetric_offset(t.memory, t.bytes);
-    const uint64_t source = t.is_send ? mine : load(&theirs.source, relaxed);
-    const uint64_t target = t.is_send ? load(&theirs.target, relaxed) : mine;
+    const uint64_t source = t.is_send ? mine : load_settled(theirs.source);
+    const uint64_t target = t.is_send ? load_settled(theirs.target) : mine;
     const uint64_t bytes =
-        t.is_send ? load(&theirs.target_bytes, relaxed) : load(&theirs.source_bytes, relaxed);
+        t.is_send ? load_settled(theirs.target_bytes) : load_settled(theirs.source_bytes);
     if (bytes != t.bytes) {
       if (block_.rank() == 0)
         team_.refuse(t.is_send ? operation::send : operation::receive, t.pe, t.bytes, bytes);
@@ -151,7 +151,7 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B, L
     }
     const piece all = part(i);
     const bool by_receiver = states_[i].by == way::by_receiver;
-    const uint64_t parts = t.is_send ? parts_ : load(&theirs.parts, relaxed);
+    const uint64_t parts = t.is_send ? parts_ : load_settled(theirs.parts);
     const size_t first = by_receiver ? this->first_part(all, parts, target) : all.bytes;
     const size_t copied = t.is_send ? first : all.bytes - first;
     byte* here = t.memory + all.offset;

@@ -44,8 +44,9 @@ struct tuning {
   // The same where the network does.
   way_cost network_one_shot;
   way_cost network_link;
-  // A piece of what combines nothing: see exchange.hpp. Where one PE alone sends, or receives,
-  // slots let it run ahead, and a meeting would not.
+  // A piece of what combines nothing: see exchange.hpp; on CUDA also of a one-shot Reduce or
+  // ReduceScatter. Where one PE alone sends, or receives, slots let it run ahead, and a meeting
+  // would not.
   way_cost words;
   way_cost slots;
   way_cost direct;
@@ -60,9 +61,8 @@ struct tuning {
   bool operator==(const tuning&) const = default;
 };
 
-// The host's were measured (docs/performance.md), and CUDA's of what combines by memory: calls in
-// graphs, 4 PEs that share an H200, less the 3.4 us of their launch. All else of CUDA's is counted
-// on paper, from the bytes on the wire and the round trips to memory.
+// The host's were measured (docs/performance.md), and CUDA's of what goes by memory alone: calls in
+// graphs, 4 PEs that share an H200, less the 3.4 us of their launch.
 
 inline constexpr tuning host_tuning = {.one_shot_ll = {130, 1000},
                                        .one_shot_ll128 = {1000, 1000},
@@ -103,24 +103,23 @@ inline constexpr tuning crowded_host_tuning = {.one_shot_ll = {3000, 1900},
                                                .network_direct = {80'000, 470},
                                                .full_channels = 1};
 
-// On paper a round trip to memory over NVLink takes some 1.5 us. A KiB takes 2.3 ns at 450 GB/s
-// (two-shot, to which one GPU's memory gives more), LL twice that; what goes through slots is
-// written and read again, in 0.6.
-inline constexpr tuning cuda_tuning = {.one_shot_ll = {1500, 9.2},
+// Links and the network on paper: a round trip to memory over NVLink takes some 1.5 us, a KiB 2.3
+// ns at 450 GB/s, LL twice that; what goes through slots is written and read again, in 0.6.
+inline constexpr tuning cuda_tuning = {.one_shot_ll = {1100, 8},
                                        .one_shot_ll128 = {3500, 10},
-                                       .one_shot = {5400, 5},
-                                       .two_shot = {5200, 2.3},
+                                       .one_shot = {5600, 4},
+                                       .two_shot = {4550, 1.7},
                                        .link_ll = {3000, 30},
                                        .link_ll128 = {3600, 30},
                                        .link = {5600, 8},
                                        .network_one_shot = {6000, 100},
                                        .network_link = {7500, 50},
-                                       .words = {1500, 5.2},
-                                       .slots = {1580, 2.9},
-                                       .direct = {1750, 2.3},
-                                       .rooted_words = {1500, 5.2},
-                                       .rooted_slots = {1580, 2.9},
-                                       .rooted_direct = {1750, 2.3},
+                                       .words = {5000, 25},
+                                       .slots = {6500, 38},
+                                       .direct = {17'300, 8.2},
+                                       .rooted_words = {4100, 30},
+                                       .rooted_slots = {4500, 33},
+                                       .rooted_direct = {16'400, 1.54},
                                        .network_slots = {6000, 120},
                                        .network_direct = {12'000, 26},
                                        .full_channels = 8};

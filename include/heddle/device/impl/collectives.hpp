@@ -60,6 +60,15 @@ HEDDLE_FN inline int channels_in_kernel(const team_ref& team) {
                             : channel_scratch::max_slot_channels;
 }
 
+/// Of a limit of words what one step of the channels moves: on a GPU more take longer than slots.
+template <block_group B>
+HEDDLE_FN size_t words_of(const B& block, const team_ref& team, size_t limit) {
+  const int most = channels_in_kernel(team);
+  const auto blocks = static_cast<size_t>(block.num_blocks() < most ? block.num_blocks() : most);
+  const size_t once = blocks * mailbox::ll_step;
+  return HEDDLE_ON_CUDA && once < limit ? once : limit;
+}
+
 template <class T, class Op, block_group B>
 HEDDLE_FN void reduce_in_kernel(const B& block, const team_ref& team, reduce_kind kind,
                                 const T* input, T* output, size_t n, int root, const Op& op) {
@@ -82,8 +91,10 @@ HEDDLE_FN void reduce_in_kernel(const B& block, const team_ref& team, reduce_kin
       (fill_lines<T> || kind == reduce_kind::all_reduce) &&
       (n_pes == 1 || (is_direct && bytes * static_cast<size_t>(n_pes - 1) <= limit &&
                       bytes <= blocks * channel_scratch::one_shot_capacity));
-  const bool is_tiny = is_small && is_mapped && bytes <= limits_in_kernel.one_shot_ll &&
-                       bytes <= blocks * channel_scratch::ll_capacity;
+  const size_t tiny = blocks * channel_scratch::ll_capacity;
+  const bool is_tiny =
+      is_small && is_mapped && bytes <= limits_in_kernel.one_shot_ll &&
+      bytes <= (kind == reduce_kind::all_reduce ? tiny : words_of(block, team, tiny));
   in_few_blocks(block, most, [&](const auto& channel) {
     if constexpr (fill_words<T>) {
       if (is_tiny) return all_reduce_one_shot<protocol::ll, element>(channel, args, op);
@@ -114,16 +125,17 @@ HEDDLE_FN inline int root_of(operation what, const exchange_ends& ends) {
 }
 
 /// Without its ends and pieces.
-template <class Pieces>
-HEDDLE_FN exchange_args<Pieces> exchange_of(const team_ref& team, operation what, const void* input,
-                                            void* output) {
+template <class Pieces, block_group B>
+HEDDLE_FN exchange_args<Pieces> exchange_of(const B& block, const team_ref& team, operation what,
+                                            const void* input, void* output) {
   const bool all_alike = what == operation::all_gather || what == operation::all_to_all;
   exchange_args<Pieces> args;
   args.team = team;
   args.what = what;
   args.input = static_cast<const byte*>(input);
   args.output = static_cast<byte*>(output);
-  args.words_up_to = all_alike ? limits_in_kernel.words : limits_in_kernel.rooted_words;
+  args.words_up_to =
+      words_of(block, team, all_alike ? limits_in_kernel.words : limits_in_kernel.rooted_words);
   args.slots_up_to = all_alike ? limits_in_kernel.slots : limits_in_kernel.rooted_slots;
   args.network_slots_up_to = limits_in_kernel.network_slots;
   args.pull = what != operation::gather;
@@ -144,7 +156,7 @@ HEDDLE_FN void exchange_in_kernel(const B& block, const team_ref& team, operatio
     return in_few_blocks(block, channel_scratch::max_hop_channels,
                          [&](const auto& channel) { exchange_in_rounds(channel, rounds); });
   }
-  exchange_args<equal_pieces> args = exchange_of<equal_pieces>(team, what, input, output);
+  exchange_args<equal_pieces> args = exchange_of<equal_pieces>(block, team, what, input, output);
   args.to = ends.to;
   args.from = ends.from;
   args.sends = ends.sends;
@@ -159,7 +171,7 @@ HEDDLE_APART HEDDLE_FN void exchange_lists_in_kernel(const B& block, const team_
                                                      operation what, const void* input,
                                                      void* output, const pointed_pieces& sends,
                                                      const pointed_pieces& receives) {
-  auto args = exchange_of<pointed_pieces>(team, what, input, output);
+  auto args = exchange_of<pointed_pieces>(block, team, what, input, output);
   args.to = args.from = everybody;
   args.sends = sends;
   args.receives = receives;
@@ -185,7 +197,7 @@ HEDDLE_APART HEDDLE_FN void transfer_in_kernel(const B& block, const team_ref& t
   if (received.bytes > 0) list[args.n++] = received;
   if (args.n == 0) return;
   args.team = team;
-  args.words_up_to = limits_in_kernel.rooted_words;
+  args.words_up_to = words_of(block, team, limits_in_kernel.rooted_words);
   args.slots_up_to = limits_in_kernel.rooted_slots;
   args.network_slots_up_to = limits_in_kernel.network_slots;
   if (team.n_pes() > channel_scratch::max_direct_pes)

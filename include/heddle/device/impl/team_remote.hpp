@@ -296,8 +296,7 @@ HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::send_borrowed(byte* dst, const 
 HEDDLE_APART HEDDLE_FN inline void team_ref::await_borrowed(uint64_t sent, int pe) const {
   if (sent == not_posted) return;
   command_reply& reply = proxy_->queues[context_].replies[sent % command_queue_ref::slots];
-  if (wait_by_thread(&reply.stamp, cmp::ge, sent + 1, operation::put, pe) == wait_status::ok)
-    return;
+  if (await_count(&reply.stamp, sent + 1, operation::put, pe)) return;
   // The proxy is to leave the memory alone; unless it has, and the slot is another command's.
   uint64_t taken = load(&reply.taken, acquire);
   while (

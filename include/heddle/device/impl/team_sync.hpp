@@ -19,10 +19,7 @@
 namespace heddle {
 
 HEDDLE_FN inline void team_ref::fence() const {
-#if HEDDLE_ON_CUDA
-  asm volatile("fence.acq_rel.sys;" ::: "memory");
-#endif
-  // Host: the store or atomic after it releases (ordered_by_fence).
+  release_fence();
   if (proxy_) apart().remote_fence();
 }
 
@@ -32,8 +29,13 @@ HEDDLE_FN inline void team_ref::quiet() const {
 }
 
 HEDDLE_FN inline void team_ref::tell(uint64_t* word, uint64_t value, int pe) const {
+  release_fence();
+  tell_next(word, value, pe);
+}
+
+HEDDLE_FN inline void team_ref::tell_next(uint64_t* word, uint64_t value, int pe) const {
   if (is_remote(pe)) return remote_signal(word, value, signal_op::set, pe, command::unheeded);
-  store(ptr(word, pe), value, release);
+  store(ptr(word, pe), value, ordered_by_fence);
 }
 
 template <group G>
@@ -43,20 +45,19 @@ HEDDLE_APART HEDDLE_FN wait_status team_ref::sync(G group, int index) const {
   group.sync();  // every thread has read the epoch, and has written what the stores below release
   bool arrived = true;
   if (n_pes_ <= barrier_memory::max_direct) {
+    if (group.rank() < n_pes_) release_fence();  // one, however many this thread tells
     for (int i = group.rank(); i < n_pes_; i += group.size())
-      if (i != my_pe_) tell(&here->arrived[my_pe_].value, epoch, i);
+      if (i != my_pe_) tell_next(&here->arrived[my_pe_].value, epoch, i);
     for (int i = group.rank(); i < n_pes_; i += group.size()) {
       if (i == my_pe_) continue;
-      arrived &= wait_by_thread(&here->arrived[i].value, cmp::ge, epoch, operation::barrier, i) ==
-                 wait_status::ok;
+      arrived &= await_count(&here->arrived[i].value, epoch, operation::barrier, i);
       take_back(&here->arrived[i].taken);
     }
   } else if (group.rank() == 0) {
     for (int distance = 1, k = 0; distance < n_pes_ && arrived; distance *= 2, ++k) {
       const int from = (my_pe_ - distance + n_pes_) % n_pes_;
       tell(&here->round[k].value, epoch, (my_pe_ + distance) % n_pes_);
-      arrived = wait_by_thread(&here->round[k].value, cmp::ge, epoch, operation::barrier, from) ==
-                wait_status::ok;
+      arrived = await_count(&here->round[k].value, epoch, operation::barrier, from);
     }
   }
   if (group.rank() == 0) here->epoch.value = epoch;
@@ -65,7 +66,6 @@ HEDDLE_APART HEDDLE_FN wait_status team_ref::sync(G group, int index) const {
 
 template <group G>
 HEDDLE_FN wait_status team_ref::barrier(G group, int index) const {
-  system_fence();
   if (proxy_) {
     group.sync();  // what the group's threads have asked for is in the queue
     if (group.rank() == 0) apart().remote_quiet();

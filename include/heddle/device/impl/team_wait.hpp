@@ -111,6 +111,9 @@ class slow_wait {
 
  private:
   static constexpr uint32_t polls_between_checks = 64;
+  /// Of a GPU's checks so many are of the alarm before one is of the abort word itself, whose looks
+  /// would go one after the other, and hold up all that wait.
+  static constexpr uint32_t checks_of_alarm = HEDDLE_ON_CUDA ? 16 : 1;
   static constexpr uint64_t publish_after_ns = 20'000'000;
 
   const team_ref& team_;
@@ -132,7 +135,9 @@ HEDDLE_APART HEDDLE_FN inline wait_status slow_wait::pause(uint64_t seen) {
   team_.help();
   if (!patience_.is_napping() && patience_.polls() % polls_between_checks != 0)
     return wait_status::ok;
-  if (team_.aborted()) return wait_status::aborted;
+  const bool asks_host = patience_.polls() % (polls_between_checks * checks_of_alarm) == 0;
+  if (patience_.is_napping() || asks_host ? team_.aborted() : team_.alarmed())
+    return wait_status::aborted;
   const uint64_t now = clock_ns();
   if (start_ == 0) start_ = now;
   what_.waited_ns = now - start_;
@@ -209,6 +214,12 @@ HEDDLE_HOT HEDDLE_FN inline wait_status team_ref::wait_by_thread(const T* word, 
         return compare(how, now, value);
       },
       word, how, static_cast<uint64_t>(value), op, peer);
+}
+
+HEDDLE_HOT HEDDLE_APART HEDDLE_FN inline bool team_ref::await_count(const uint64_t* word,
+                                                                    uint64_t value, operation op,
+                                                                    int peer) const {
+  return wait_by_thread(word, cmp::ge, value, op, peer) == wait_status::ok;
 }
 
 template <group G, class T>
