@@ -54,10 +54,21 @@ double hierarchical_ns(const tuning& costs, const plan_question& question, int c
                route_of(collective::all_reduce, rail, domains, true), rail_bytes);
 }
 
-/// An AllReduce takes its slots of all PEs in lock-step.
+/// What one shot of a Reduce or ReduceScatter goes by.
+bool goes_by_mailbox(const plan_question& question, const plan& plan) {
+  return plan.algo == algorithm::one_shot && question.what != collective::all_reduce;
+}
+
+/// An AllReduce takes its slots of all PEs in lock-step; and so do a GPU's blocks those of a
+/// mailbox.
 double one_shot_rounds(const plan_question& question, const plan& plan) {
-  const auto round =
-      static_cast<std::size_t>(plan.channels) * channel_scratch::one_shot_bytes(plan.proto);
+  const auto channels = static_cast<std::size_t>(plan.channels);
+  std::size_t round = channels * channel_scratch::one_shot_bytes(plan.proto);
+  if (goes_by_mailbox(question, plan)) {
+    if (!question.on_cuda) return 1;
+    const int pieces = question.what == collective::reduce_scatter ? question.n_pes : 1;
+    round = channels * bytes_of_step(plan.proto == protocol::ll) * static_cast<std::size_t>(pieces);
+  }
   return static_cast<double>(std::max<std::size_t>((question.bytes + round - 1) / round, 1));
 }
 
@@ -95,11 +106,12 @@ double expected_ns(const plan_question& question, const plan& plan) {
   const bool remote = !question.all_mapped;
   if (plan.algo == algorithm::hierarchical) return hierarchical_ns(costs, question, plan.channels);
   way_cost cost = cost_of(costs, plan.algo, plan.proto, remote);
+  if (question.on_cuda && !remote && goes_by_mailbox(question, plan))
+    cost = plan.proto == protocol::ll ? costs.words : costs.slots;
   cost.ns_per_kib *=
       std::max(1.0, costs.full_channels / plan.channels) * (plan.wide ? question.widening : 1);
   route by = route_of(question.what, plan.algo, question.n_pes, remote);
-  if (plan.algo == algorithm::one_shot && question.what == collective::all_reduce)
-    by.hops *= one_shot_rounds(question, plan);
+  if (plan.algo == algorithm::one_shot) by.hops *= one_shot_rounds(question, plan);
   return ns_of(cost, by, static_cast<double>(question.bytes));
 }
 

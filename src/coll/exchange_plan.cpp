@@ -42,6 +42,13 @@ std::size_t streaming_from(collective what, const plan_question& question) {
   return question.cache_bytes / (2 * n_pes * (has_many_pieces ? n_pes : 1));
 }
 
+/// Of a relay: a PE's first chunk goes while the next comes, and each costs as many looks as a
+/// small one.
+std::size_t chunk_of_gpu(const plan_question& question, int channels) {
+  const auto part = std::bit_ceil(question.bytes / static_cast<std::size_t>(channels) / 16 + 1);
+  return std::clamp(part, std::size_t{32} << 10, std::size_t{256} << 10);
+}
+
 // ---- how a broadcast or an all_gather takes its way, by the model of cost_model.hpp ----
 
 /// A piece of `bytes`: by the way that its limits say.
@@ -91,9 +98,11 @@ double expected_ns(const exchange_plan& plan, const plan_question& question, alg
   const int domains = question.all_mapped ? 1 : question.num_domains;
   const int in_domain = n / std::max(domains, 1);
   const auto by_network = [&](int to) { return several(network, to, kib); };
-  // Processors read one memory together, where a GPU has its own to send from.
+  // Processors read one memory together, as who shares a GPU, where others have their own to send
+  // from.
+  const bool has_own = question.on_cuda && !question.one_gpu;
   const auto memory_rate = [&](int to) {
-    return std::min(to, question.on_cuda ? to : 1) * memory.ns_per_kib;
+    return std::min(to, has_own ? to : 1) * memory.ns_per_kib;
   };
   const auto by_memory = [&](int to, double some_kib) {
     return to == 0 ? 0 : memory.hop_ns + memory_rate(to) * some_kib;
@@ -188,15 +197,19 @@ exchange_plan choose_exchange(collective what, const plan_question& question) {
   if (question.forced_protocol == protocol::simple) plan.words_up_to = 0;
   if (question.forced_protocol == protocol::ll) plan.words_up_to = always;
   plan.slots_up_to = std::max(plan.slots_up_to, plan.words_up_to);
+  // More steps than one of each block take longer than slots.
+  if (question.on_cuda && question.forced_protocol != protocol::ll)
+    plan.words_up_to = std::min(plan.words_up_to,
+                                mailbox::ll_step * static_cast<std::size_t>(channels_at_most(
+                                                       question, most_mailbox_channels(question))));
   // A root whose leaves wait for its processor, and they for its, go on alone as far as there is
   // room. Where nobody waits for a processor, a few slots that stay in the caches are quicker.
   if (rooted && what != collective::transfer && question.is_crowded)
     plan.packets_up_to = std::min(plan.slots_up_to, mailbox::simple_capacity / 2);
-  const auto shape =
-      shape_for(question, most_mailbox_channels(question), std::size_t{16} << 10, 16);
+  const auto shape = shape_of_pieces(question, question.bytes <= plan.words_up_to, 1);
   plan.channels = shape.channels;
   plan.threads = shape.threads;
-  if (question.on_cuda) plan.chunk = std::size_t{32} << 10;  // a GPU has many channels
+  if (question.on_cuda) plan.chunk = chunk_of_gpu(question, plan.channels);
   plan.by_leaders =
       rounds_of_leaders(question) > 0 &&
       (what == collective::all_to_all ||

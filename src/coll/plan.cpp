@@ -46,10 +46,7 @@ int most_channels(algorithm algo, const plan_question& question) {
   if (is_two_shot(algo)) return channel_scratch::max_channels;
   if (algo == algorithm::tree && question.what == collective::reduce_scatter)
     return channel_scratch::max_hop_channels;
-  // An AllReduce's slots are this PE's own, and nothing is lent.
-  return algo == algorithm::one_shot && question.what != collective::all_reduce
-             ? most_mailbox_channels(question)
-             : channel_scratch::max_slot_channels;
+  return channel_scratch::max_slot_channels;
 }
 
 template <class Names>
@@ -183,11 +180,15 @@ plan shaped(const plan_question& question, algorithm algo, protocol proto) {
   plan.wide =
       question.widening > 0 && algo == algorithm::ring &&
       !(question.what == collective::all_reduce && !question.all_mapped && question.n_pes == 2);
-  const auto shape =
-      shape_for(question, most_channels(algo, question),
-                proto == protocol::simple ? std::size_t{16} << 10 : channel_scratch::ll_capacity,
-                // A thread moves 16 bytes at a time, or an LL word.
-                proto == protocol::ll ? 8 : 16);
+  const bool by_mailbox = algo == algorithm::one_shot && question.what != collective::all_reduce;
+  const int pieces = question.what == collective::reduce_scatter ? question.n_pes : 1;
+  const auto shape = by_mailbox
+                         ? shape_of_pieces(question, proto == protocol::ll, pieces)
+                         : shape_for(question, most_channels(algo, question),
+                                     proto == protocol::simple ? std::size_t{16} << 10
+                                                               : channel_scratch::ll_capacity,
+                                     // A thread moves 16 bytes at a time, or an LL word.
+                                     proto == protocol::ll ? 8 : 16);
   plan.channels = shape.channels;
   plan.threads = shape.threads;
   plan.streaming =
@@ -234,16 +235,27 @@ int most_mailbox_channels(const plan_question& question) {
                              : channel_scratch::network_channels(question.n_pes);
 }
 
+launch_shape shape_of_pieces(const plan_question& question, bool by_words, int pieces) {
+  return shape_for(question, most_mailbox_channels(question),
+                   bytes_of_step(by_words) * static_cast<std::size_t>(pieces), by_words ? 8 : 16);
+}
+
+int channels_at_most(const plan_question& question, int most_channels) {
+  if (question.on_cuda) most_channels = std::min(most_channels, std::max(question.max_blocks, 1));
+  if (question.max_channels > 0) most_channels = std::min(most_channels, question.max_channels);
+  return question.forced_channels > 0 ? std::min(question.forced_channels, most_channels)
+                                      : most_channels;
+}
+
 /// On the host a channel is a thread: more of them than idle cores only take turns. On CUDA it is a
 /// block: one for each multiprocessor moves all that memory can, and a block is worth its start
 /// where each of its threads has something to do.
 launch_shape shape_for(const plan_question& question, int most_channels,
                        std::size_t bytes_of_channel, std::size_t bytes_of_thread) {
-  if (question.on_cuda) most_channels = std::min(most_channels, std::max(question.max_blocks, 1));
-  if (question.max_channels > 0) most_channels = std::min(most_channels, question.max_channels);
+  most_channels = channels_at_most(question, most_channels);
   launch_shape shape{1, 1};
   if (question.forced_channels > 0) {
-    shape.channels = std::min(question.forced_channels, most_channels);
+    shape.channels = most_channels;
   } else if (question.on_cuda) {
     shape.channels =
         static_cast<int>(std::clamp((question.bytes + bytes_of_channel - 1) / bytes_of_channel,

@@ -4,6 +4,7 @@
 
 #include <heddle/heddle.h>
 
+#include <heddle/device/coll/mailbox.hpp>
 #include <heddle/device/link.hpp>
 
 #include <cstddef>
@@ -69,6 +70,7 @@ struct plan_question {
   std::size_t bytes = 0;  ///< of the combination: of all pieces of a reduce_scatter
   int n_pes = 1;
   bool on_cuda = false;
+  bool one_gpu = false;     ///< all PEs share one, and its memory
   bool is_crowded = false;  ///< on the host: PEs share processors
   bool all_mapped = true;
   int num_domains = 1;
@@ -125,6 +127,14 @@ struct launch_shape {
 };
 launch_shape shape_for(const plan_question& question, int most_channels,
                        std::size_t bytes_of_channel, std::size_t bytes_of_thread);
+/// What one step of a channel moves by mailboxes, at most, on CUDA.
+constexpr std::size_t bytes_of_step(bool by_words) {
+  return by_words ? mailbox::ll_step : std::size_t{16} << 10;
+}
+/// Of what goes by mailboxes, its bytes being `pieces` in all: a channel for what one step moves.
+launch_shape shape_of_pieces(const plan_question& question, bool by_words, int pieces);
+/// Of so many, those that the device and the user allow.
+int channels_at_most(const plan_question& question, int most_channels);
 /// Throws HEDDLE_ERROR_INVALID_ARGUMENT for a block that the device's kernels cannot have.
 void require_block(const plan_question& question, int threads);
 

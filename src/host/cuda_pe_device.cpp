@@ -131,8 +131,9 @@ cuda_pe_device::sharing meet_sharers(const gpu::gpu& gpu, bootstrap& bootstrap, 
     multiprocessors.emplace_back(where, in.number<std::int32_t>());
     ++pes[where];
   }
-  cuda_pe_device::sharing shared{.pes = pes[multiprocessors[me].first],
-                                 .common = {.blocks = multiprocessors[me].second}};
+  cuda_pe_device::sharing shared{
+      .pes = pes[multiprocessors[me].first],
+      .common = {.blocks = multiprocessors[me].second, .one_gpu = pes.size() == 1}};
   auto& common = shared.common;
   for (const auto& [where, count] : multiprocessors)
     common.blocks = std::min(common.blocks, std::max(1, count / pes[where]));

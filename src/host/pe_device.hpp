@@ -35,6 +35,7 @@ class pe_device {
   /// What holds for the devices of all PEs, on which plans depend: the same on all.
   struct common_traits {
     int blocks = 1;           ///< resident at one time for certain
+    bool one_gpu = false;     ///< that all share
     bool whole_lines = true;  ///< those of LL128 arrive so (see plan_question)
     bool reach_hosts = true;  ///< each reaches the memory of its host's others, as far as is known
   };

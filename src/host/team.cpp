@@ -228,6 +228,7 @@ heddle::plan_question heddle_team::question(heddle::collective what, std::size_t
                               .bytes = bytes,
                               .n_pes = n_pes(),
                               .on_cuda = !runtime_.place().is_host(),
+                              .one_gpu = runtime_.place().common().one_gpu,
                               .is_crowded = runtime_.is_crowded(),
                               .all_mapped = domains().all_mapped(),
                               .num_domains = domains().are_mapped ? domains().n_domains() : n_pes(),

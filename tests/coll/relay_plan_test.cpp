@@ -111,9 +111,49 @@ TEST_CASE("a broadcast goes host by host where that is quickest, and an AllGathe
         algorithm::ring);
   CHECK(way(collective::broadcast, {.bytes = 64u << 20, .n_pes = 8, .on_cuda = true}) ==
         algorithm::ring);
+  // But who shares a GPU reads its memory.
+  CHECK(way(collective::broadcast,
+            {.bytes = 64u << 20, .n_pes = 8, .on_cuda = true, .one_gpu = true}) ==
+        algorithm::direct);
   CHECK(way(collective::broadcast, {.bytes = 8, .n_pes = 8, .on_cuda = true}) == algorithm::direct);
   auto question = two_hosts;
   question.what = collective::broadcast;
   CHECK(explain(choose_exchange(question.what, question), question).find("runner-up") !=
         std::string::npos);
+}
+
+TEST_CASE("on CUDA words have a block for each step, and chunks of a relay grow with its bytes") {
+  const auto plan_of = [](std::size_t bytes, int max_blocks) {
+    return choose_exchange(collective::all_gather,
+                           {.bytes = bytes, .n_pes = 4, .on_cuda = true, .max_blocks = max_blocks});
+  };
+  const std::size_t most = channel_scratch::max_slot_channels * mailbox::ll_step;
+  CHECK(plan_of(8, 33).channels == 1);
+  CHECK(plan_of(8, 33).threads == 32);
+  CHECK(plan_of(most, 33).words_up_to == most);
+  CHECK(plan_of(most, 33).channels == channel_scratch::max_slot_channels);
+  CHECK(plan_of(most, 33).threads == mailbox::ll_step / 8);
+  CHECK(plan_of(2 * most, 33).words_up_to < 2 * most);
+  CHECK(plan_of(2 * most, 33).channels == 4);  // slots, of which each has 16 KiB
+  CHECK(plan_of(8, 3).words_up_to == 3 * mailbox::ll_step);
+
+  // As a reduction's pieces go.
+  plan_question question{.what = collective::reduce,
+                         .bytes = 4 * mailbox::ll_step,
+                         .n_pes = 4,
+                         .on_cuda = true,
+                         .max_blocks = 33,
+                         .forced_algorithm = algorithm::one_shot,
+                         .forced_protocol = protocol::ll};
+  CHECK(choose_reduction(question).channels == 4);
+  question.what = collective::reduce_scatter;  // a fourth of the bytes to each
+  CHECK(choose_reduction(question).channels == 1);
+
+  const auto chunk_of = [](std::size_t bytes) {
+    return choose_exchange(collective::broadcast,
+                           {.bytes = bytes, .n_pes = 4, .on_cuda = true, .max_blocks = 33})
+        .chunk;
+  };
+  CHECK(chunk_of(8) == std::size_t{32} << 10);
+  CHECK(chunk_of(std::size_t{32} << 20) == std::size_t{256} << 10);
 }
