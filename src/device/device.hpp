@@ -92,7 +92,8 @@ class device {
   /// The program's own CUstream as a stream, which it outlives. Throws HEDDLE_ERROR_NOT_SUPPORTED
   /// on a device that has none, HEDDLE_ERROR_INVALID_ARGUMENT for a stream of another device.
   [[nodiscard]] virtual std::unique_ptr<stream> borrow_stream(void* cuda_stream) = 0;
-  [[nodiscard]] virtual std::shared_ptr<event> create_event() = 0;
+  /// `is_timed`: milliseconds_since is asked of it, for which a GPU notes when it gets there.
+  [[nodiscard]] virtual std::shared_ptr<event> create_event(bool is_timed) = 0;
 };
 
 /// The threads of this process as a device. Devices share nothing: each PE has its own.

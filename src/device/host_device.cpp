@@ -97,7 +97,7 @@ class host_device final : public device, private kernel_runner {
                 "heddle_stream_from_cuda: this PE's device is the host, which runs no work of CUDA "
                 "streams; choose HEDDLE_DEVICE=cuda, or use heddle_stream_create");
   }
-  [[nodiscard]] std::shared_ptr<event> create_event() override { return create_host_event(); }
+  [[nodiscard]] std::shared_ptr<event> create_event(bool) override { return create_host_event(); }
 
  private:
   void require_resident(launch_shape shape) const override {

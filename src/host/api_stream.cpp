@@ -50,7 +50,7 @@ heddle_status_t heddle_event_create(heddle_runtime_t runtime, heddle_event_t* ev
   return guarded([&] {
     auto& out = required(event, "heddle_event_create", "event");
     auto& checked = required(runtime, "heddle_event_create", "runtime");
-    out = new heddle_event(&checked, checked.device().create_event());
+    out = new heddle_event(&checked, checked.device().create_event(true));
   });
 }
 

@@ -32,7 +32,7 @@ class collective_order {
       last.stream = 0;
       return;
     }
-    if (!last.end) last.end = device_.create_event();
+    if (!last.end) last.end = device_.create_event(false);
     queue.record(last.end);
     last.stream = queue.serial();
   }

@@ -278,7 +278,7 @@ void heddle_runtime::drain(const std::vector<const heddle::exec::stream*>& queue
       throw_error(HEDDLE_ERROR_INVALID_USAGE,
                   "heddle_team_destroy: a stream that the team was used on is being captured into "
                   "a CUDA graph; end the capture first");
-    queue.record(ends.emplace_back(device().create_event()));
+    queue.record(ends.emplace_back(device().create_event(false)));
   };
   for (const auto& stream : streams_) wait_for(*stream->queue);
   wait_for(device().default_stream());

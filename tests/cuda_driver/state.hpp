@@ -92,6 +92,7 @@ struct stream_state {
 };
 
 struct event_state {
+  bool timed = true;
   bool recorded = false;
   cuuint64_t capture = 0;  // that it was recorded in
   std::chrono::steady_clock::time_point at{};

@@ -205,10 +205,11 @@ CUresult mem_free_async(CUdeviceptr memory, CUstream) {
   return CUDA_SUCCESS;
 }
 
-CUresult event_create(CUevent* event, unsigned) {
+CUresult event_create(CUevent* event, unsigned flags) {
   call entered("cuEventCreate");
   if (entered.result != CUDA_SUCCESS) return entered.result;
   auto made = std::make_unique<event_state>();
+  made->timed = (flags & CU_EVENT_DISABLE_TIMING) == 0;
   *event = reinterpret_cast<CUevent>(made.get());
   now->events[*event] = std::move(made);
   return CUDA_SUCCESS;
@@ -223,7 +224,8 @@ CUresult event_record(CUevent event, CUstream stream) {
   if (entered.result != CUDA_SUCCESS) return entered.result;
   const auto* found = find_stream(stream);
   if (!found) return CUDA_ERROR_INVALID_HANDLE;
-  *now->events.at(event) = {true, found->capture, std::chrono::steady_clock::now()};
+  auto& recorded = *now->events.at(event);
+  recorded = {recorded.timed, true, found->capture, std::chrono::steady_clock::now()};
   return CUDA_SUCCESS;
 }
 CUresult event_synchronize(CUevent event) {
@@ -237,7 +239,7 @@ CUresult event_elapsed_time(float* milliseconds, CUevent start, CUevent end) {
   if (!current_device()) return CUDA_ERROR_INVALID_CONTEXT;
   const auto& from = *now->events.at(start);
   const auto& to = *now->events.at(end);
-  if (!from.recorded || !to.recorded) return CUDA_ERROR_INVALID_HANDLE;
+  if (!from.recorded || !to.recorded || !from.timed || !to.timed) return CUDA_ERROR_INVALID_HANDLE;
   *milliseconds = std::chrono::duration<float, std::milli>(to.at - from.at).count();
   return CUDA_SUCCESS;
 }

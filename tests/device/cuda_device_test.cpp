@@ -112,8 +112,8 @@ TEST_CASE("events order streams and tell the time between them") {
     const auto gpu = std::make_shared<const gpu::gpu>(driver, 0);
     const auto device = exec::create_cuda_device(gpu, 1);
     const auto stream = device->create_stream();
-    const auto start = device->create_event();
-    const auto stop = device->create_event();
+    const auto start = device->create_event(true);
+    const auto stop = device->create_event(true);
     check_error([&] { (void)stop->milliseconds_since(*start); }, HEDDLE_ERROR_INVALID_USAGE,
                 "never recorded");
     stream->record(start);
@@ -121,6 +121,10 @@ TEST_CASE("events order streams and tell the time between them") {
     device->default_stream().record(stop);
     stop->synchronize();
     CHECK(stop->milliseconds_since(*start) >= 0);
+    const auto untimed = device->create_event(false);
+    stream->record(untimed);
+    check_error([&] { (void)untimed->milliseconds_since(*start); }, HEDDLE_ERROR_INVALID_USAGE,
+                "never recorded");
     host_driver::fail("cuEventElapsedTime", CUDA_ERROR_NOT_READY);
     check_error([&] { (void)stop->milliseconds_since(*start); }, HEDDLE_ERROR_INVALID_USAGE,
                 "not complete");

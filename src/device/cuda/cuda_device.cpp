@@ -85,8 +85,8 @@ class cuda_device final : public device {
   [[nodiscard]] std::unique_ptr<stream> borrow_stream(void* cuda_stream) override {
     return std::make_unique<class cuda_stream>(shared_, room_, static_cast<CUstream>(cuda_stream));
   }
-  [[nodiscard]] std::shared_ptr<event> create_event() override {
-    return std::make_shared<cuda_event>(shared_);
+  [[nodiscard]] std::shared_ptr<event> create_event(bool is_timed) override {
+    return std::make_shared<cuda_event>(shared_, is_timed);
   }
 
  private:

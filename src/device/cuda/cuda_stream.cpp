@@ -32,10 +32,11 @@ CUresult find_capture(const gpu::driver& driver, CUstream stream, cuuint64_t& id
 
 }  // namespace
 
-cuda_event::cuda_event(std::shared_ptr<const gpu::gpu> gpu)
+cuda_event::cuda_event(std::shared_ptr<const gpu::gpu> gpu, bool is_timed)
     : shared_(std::move(gpu)), gpu_(*shared_) {
   const gpu::gpu::scope current(gpu_);
-  gpu::check(gpu_.functions(), gpu_.functions().event_create(&event_, CU_EVENT_DEFAULT),
+  const unsigned flags = is_timed ? CU_EVENT_DEFAULT : CU_EVENT_DISABLE_TIMING;
+  gpu::check(gpu_.functions(), gpu_.functions().event_create(&event_, flags),
              "making an event on device cuda:{}", gpu_.ordinal());
 }
 

@@ -16,7 +16,7 @@ namespace heddle::exec {
 
 class cuda_event final : public event {
  public:
-  explicit cuda_event(std::shared_ptr<const gpu::gpu> gpu);
+  cuda_event(std::shared_ptr<const gpu::gpu> gpu, bool is_timed);
   ~cuda_event() override;
   cuda_event(const cuda_event&) = delete;
   cuda_event& operator=(const cuda_event&) = delete;
