@@ -135,6 +135,7 @@ def blocks(bin_dir: Path, quick: bool, mps: Mps) -> list[Block]:
     to = GpuLaunchers(bin_dir, mps)
     rounds = 1 if quick else 3
     return [
+        Block("looks", "Looks and fences", (to.bare("bare", "looks"),), rounds, one_failure=True),
         Block("latency", "Latency, 2 PEs", (
             to.bare("bare", "flag"),
             to.heddle("heddle", "latency"),
