@@ -24,8 +24,9 @@ struct gpu_options {
   int pes = 2;
   std::size_t max_bytes = 256 << 20;
   gpu_collective collective = gpu_collective::all_reduce;
-  bool graph = false;  ///< calls from a captured CUDA graph too
-  bool smoke = false;  ///< few bytes and rounds: shows that the program works, measures nothing
+  bool processes = false;  ///< PEs are one each, and not threads
+  bool graph = false;      ///< calls from a captured CUDA graph too
+  bool smoke = false;      ///< few bytes and rounds: shows that the program works, measures nothing
   effort measure = gpu_effort();
 
   static gpu_options parse(int argc, char** argv) {
@@ -35,6 +36,8 @@ struct gpu_options {
       const bool last = i + 1 == argc;
       if (name == "--graph") {
         result.graph = true;
+      } else if (name == "--processes") {
+        result.processes = true;
       } else if (name == "--smoke") {
         result.smoke = true;
         result.max_bytes = 4096;
@@ -46,9 +49,9 @@ struct gpu_options {
       } else if (name == "--collective" && !last) {
         result.collective = collective_called(argv[++i]);
       } else {
-        throw std::invalid_argument(
-            std::string(name) +
-            ": the options are --pes N, --max BYTES, --collective NAME, --graph and --smoke");
+        throw std::invalid_argument(std::string(name) +
+                                    ": the options are --pes N, --max BYTES, --collective NAME, "
+                                    "--processes, --graph and --smoke");
       }
     }
     return result;

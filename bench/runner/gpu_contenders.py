@@ -66,6 +66,13 @@ class GpuLaunchers:
     def heddle(self, name: str, program: str, *arguments: str, **settings: str) -> Contender:
         return self._contender(name, f"gpu_heddle_{program}", arguments, {**HEDDLE, **settings})
 
+    def heddle_processes(self, name: str, program: str, *arguments: str) -> list[Contender]:
+        """As NVSHMEM's PEs are; nobody where they cannot be."""
+        if self._mps.missing:
+            return []
+        environment = {**HEDDLE, "CUDA_DEVICE_MAX_CONNECTIONS": "8", **self._mps.environment}
+        return [self._contender(name, f"gpu_heddle_{program}", (*arguments, "--processes"), environment)]
+
     def nvshmem(self, name: str, program: str, n: int, *arguments: str) -> Contender:
         """Each PE may use its part of the GPU: with more, NVSHMEM refuses its collectives."""
         environment = {**NVSHMEM, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": str(100 // n),
@@ -90,6 +97,7 @@ def _by_all(to: GpuLaunchers, what: str, n: int) -> list[Contender]:
         to.nvshmem("NVSHMEM, graph", "collectives", n, *of, "--graph"),
         to.nccl("NCCL", n, *of),
         to.nccl("NCCL, graph", n, *of, "--graph"),
+        *to.heddle_processes("heddle, processes", "collectives", *pes, *of),
     ]
     if what not in OF_NVSHMEM:
         found = [replace(one, missing=f"NVSHMEM has no {what}") if one.name.startswith("NVSHMEM") else one

@@ -16,6 +16,7 @@ COPY = "copy by the whole GPU"
 IN_GRAPH = "all_reduce in a graph"
 PES = 4  # of the rules about collectives
 PEERS = ("NVSHMEM", "NCCL")
+PROCESSES = "heddle, processes"  # measured where CUDA's multi-process service is
 
 
 LIMIT = ("limit", "")
@@ -139,6 +140,11 @@ def nvshmem_rules(results: Results) -> list[Verdict]:
             verdicts.append(peer_rule(
                 f"{title(what)} {how}, {n} PEs, against NVSHMEM", block[f"heddle{suffix}"],
                 block[f"NVSHMEM{suffix}"], [((point, "heddle"), (point, "NVSHMEM"))]))
+        if PROCESSES in block:
+            point = f"{what} on a stream"
+            verdicts.append(peer_rule(
+                f"{title(what)} on a stream, {n} PEs that are processes, against NVSHMEM", block[PROCESSES],
+                block["NVSHMEM"], [((point, "heddle"), (point, "NVSHMEM"))]))
     return verdicts
 
 

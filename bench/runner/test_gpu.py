@@ -123,6 +123,16 @@ class Rules(unittest.TestCase):
         self.assertEqual([rule for rule, passed in decided.items() if not passed],
                          ["all_to_all in a graph, 4 PEs, against NVSHMEM"])
 
+    def test_processes_meet_nvshmems_on_a_stream_where_they_were_measured(self):
+        results = nothing()
+        block = results["broadcast_4"]
+        point = "broadcast on a stream"
+        block["NVSHMEM"] = of({(point, "NVSHMEM", MI): 5.0})
+        for us, holds in ((5.0, True), (5.1, False)):
+            block["heddle, processes"] = of({(point, "heddle", MI): us})
+            decided = {verdict.rule: verdict.passed for verdict in gpu_rules.nvshmem_rules(results)}
+            self.assertEqual(decided["broadcast on a stream, 4 PEs that are processes, against NVSHMEM"], holds)
+
     def test_a_peer_is_met_at_every_point_that_it_gave(self):
         key = ("barrier", "block")
         theirs = of({(*key, 8): 1.0, (*key, 64): 1.0})

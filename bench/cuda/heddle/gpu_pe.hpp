@@ -7,22 +7,26 @@
 #include <heddle/run_as_threads.hpp>
 
 #include <cstdlib>
+#include <functional>
 #include <string_view>
 #include <vector>
 
+#include "../forked.hpp"
 #include "../meeting.hpp"
 #include "../options.hpp"
 
-/// PEs that are threads of one process, on the device that HEDDLE_DEVICE chooses.
+/// PEs that are threads of one process, or processes, on the device that HEDDLE_DEVICE chooses.
 namespace bench {
 
 class gpu_pe {
  public:
-  gpu_pe(const heddle::runtime& runtime, meeting& all, const gpu_options& options)
+  /// `largest` as agree has it.
+  gpu_pe(const heddle::runtime& runtime, std::function<double(double)> largest,
+         const gpu_options& options)
       : runtime_(runtime),
         world_(runtime.world()),
         stream_(runtime.create_stream()),
-        all_(all),
+        largest_(std::move(largest)),
         options_(options) {}
 
   [[nodiscard]] const heddle::runtime& runtime() const { return runtime_; }
@@ -34,7 +38,7 @@ class gpu_pe {
   [[nodiscard]] int right() const { return (my_pe() + 1) % n_pes(); }
 
   /// The largest x of all PEs; a barrier.
-  double agree(double x) { return all_.largest(x); }
+  double agree(double x) { return largest_(x); }
 
   /// Microseconds of an iteration. `enqueue(n)` puts n of them on the stream, of every PE alike.
   template <class Enqueue>
@@ -68,7 +72,7 @@ class gpu_pe {
   const heddle::runtime& runtime_;
   const heddle::team world_;
   const heddle::stream stream_;
-  meeting& all_;
+  const std::function<double(double)> largest_;
   const gpu_options& options_;
 };
 
@@ -80,10 +84,24 @@ inline bool on_gpu() {
 /// Runs body(gpu_pe&) on every PE.
 template <class Body>
 void run_gpu_pes(const gpu_options& options, Body body) {
+  if (options.processes)
+    return run_forked(options.pes, "a PE", [&](int my_pe, process_meeting& all) {
+      const auto id = all.from_first<heddle_unique_id_t>(my_pe, [] {
+        heddle_unique_id_t made;
+        if (heddle_get_unique_id(&made) != HEDDLE_SUCCESS)
+          throw std::runtime_error(heddle_last_error());
+        return made;
+      });
+      heddle::runtime runtime(id, my_pe, options.pes);
+      gpu_pe pe(
+          runtime, [&](double x) { return all.largest(my_pe, x); }, options);
+      body(pe);
+    });
   meeting all(options.pes);
   heddle::run_as_threads(options.pes, [&](heddle::runtime& runtime) {
     try {
-      gpu_pe pe(runtime, all, options);
+      gpu_pe pe(
+          runtime, [&](double x) { return all.largest(x); }, options);
       body(pe);
     } catch (...) {
       all.fail();
