@@ -45,7 +45,7 @@ std::size_t streaming_from(collective what, const plan_question& question) {
 /// Of a relay: a PE's first chunk goes while the next comes, and each costs as many looks as a
 /// small one.
 std::size_t chunk_of_gpu(const plan_question& question, int channels) {
-  const auto part = std::bit_ceil(question.bytes / static_cast<std::size_t>(channels) / 16 + 1);
+  const auto part = std::bit_ceil(question.bytes / static_cast<std::size_t>(channels) / 8);
   return std::clamp(part, std::size_t{32} << 10, std::size_t{256} << 10);
 }
 
@@ -196,12 +196,15 @@ exchange_plan choose_exchange(collective what, const plan_question& question) {
     plan.words_up_to = plan.slots_up_to = plan.network_slots_up_to = 0;
   if (question.forced_protocol == protocol::simple) plan.words_up_to = 0;
   if (question.forced_protocol == protocol::ll) plan.words_up_to = always;
+  // On CUDA a block for each step of words: more steps than one take longer than slots.
+  const bool has_steps = question.on_cuda && question.forced_protocol != protocol::ll;
+  const auto words_of = [](int channels) {
+    return mailbox::ll_step * static_cast<std::size_t>(channels);
+  };
+  if (has_steps)
+    plan.words_up_to = std::min(
+        plan.words_up_to, words_of(channels_at_most(question, most_mailbox_channels(question))));
   plan.slots_up_to = std::max(plan.slots_up_to, plan.words_up_to);
-  // More steps than one of each block take longer than slots.
-  if (question.on_cuda && question.forced_protocol != protocol::ll)
-    plan.words_up_to = std::min(plan.words_up_to,
-                                mailbox::ll_step * static_cast<std::size_t>(channels_at_most(
-                                                       question, most_mailbox_channels(question))));
   // A root whose leaves wait for its processor, and they for its, go on alone as far as there is
   // room. Where nobody waits for a processor, a few slots that stay in the caches are quicker.
   if (rooted && what != collective::transfer && question.is_crowded)
@@ -209,6 +212,7 @@ exchange_plan choose_exchange(collective what, const plan_question& question) {
   const auto shape = shape_of_pieces(question, question.bytes <= plan.words_up_to, 1);
   plan.channels = shape.channels;
   plan.threads = shape.threads;
+  if (has_steps) plan.words_up_to = std::min(plan.words_up_to, words_of(plan.channels));
   if (question.on_cuda) plan.chunk = chunk_of_gpu(question, plan.channels);
   plan.by_leaders =
       rounds_of_leaders(question) > 0 &&

@@ -237,7 +237,8 @@ int most_mailbox_channels(const plan_question& question) {
 
 launch_shape shape_of_pieces(const plan_question& question, bool by_words, int pieces) {
   return shape_for(question, most_mailbox_channels(question),
-                   bytes_of_step(by_words) * static_cast<std::size_t>(pieces), by_words ? 8 : 16);
+                   bytes_of_step(by_words) * static_cast<std::size_t>(pieces),
+                   (by_words ? 8u : 16u) * static_cast<std::size_t>(pieces));
 }
 
 int channels_at_most(const plan_question& question, int most_channels) {

@@ -131,11 +131,15 @@ TEST_CASE("on CUDA words have a block for each step, and chunks of a relay grow 
   CHECK(plan_of(8, 33).channels == 1);
   CHECK(plan_of(8, 33).threads == 32);
   CHECK(plan_of(most, 33).words_up_to == most);
+  CHECK(plan_of(most, 33).slots_up_to == limits_by(cuda_tuning).slots);  // and then directly
+  CHECK(limits_by(cuda_tuning).slots < std::size_t{1} << 20);
+  CHECK(limits_by(cuda_tuning).rooted_slots < std::size_t{1} << 20);
   CHECK(plan_of(most, 33).channels == channel_scratch::max_slot_channels);
   CHECK(plan_of(most, 33).threads == mailbox::ll_step / 8);
-  CHECK(plan_of(2 * most, 33).words_up_to < 2 * most);
   CHECK(plan_of(2 * most, 33).channels == 4);  // slots, of which each has 16 KiB
-  CHECK(plan_of(8, 3).words_up_to == 3 * mailbox::ll_step);
+  CHECK(plan_of(2 * most, 33).words_up_to == 4 * mailbox::ll_step);  // smaller pieces of a list
+  CHECK(plan_of(8, 33).words_up_to == mailbox::ll_step);
+  CHECK(plan_of(4 * mailbox::ll_step, 3).words_up_to == mailbox::ll_step);  // 8 KiB: slots, one
 
   // As a reduction's pieces go.
   plan_question question{.what = collective::reduce,

@@ -15,7 +15,8 @@ namespace heddle {
 /// An atomic view of a word that other PEs see: system scope.
 ///
 /// Memory is ordered by acquire and release operations on such views, not by fences: that is what
-/// ThreadSanitizer understands, and it costs no more on any target.
+/// ThreadSanitizer understands, and it costs no more on any target; but where one thread tells
+/// many, CUDA fences once (ordered_by_fence).
 #if defined(__CUDACC__)
 template <class T>
 using atomic_ref = cuda::atomic_ref<T, cuda::thread_scope_system>;

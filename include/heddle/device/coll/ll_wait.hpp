@@ -18,7 +18,8 @@ HEDDLE_FN void ll_look([[maybe_unused]] const ll_line* const (&line)[N],
                        [[maybe_unused]] uint64_t (&data)[N], [[maybe_unused]] bool (&here)[N]) {
 #if HEDDLE_ON_CUDA
   constexpr int looks = 64;
-  bool all_here = false;
+  bool all_here = true;
+  for (int i = 0; i < N; ++i) all_here &= here[i];
   HEDDLE_ROLLED
   for (int look = 0; look < looks && !all_here; ++look) {
     uint64_t seen[N];

@@ -115,12 +115,13 @@ class mailbox_channel {
   /// The same, `flow` being that with `pe`.
   HEDDLE_HOT HEDDLE_FN bool has_room(int pe, const piece& out, size_t step,
                                      const mailbox::flow& flow) const {
-    if (out.end_of(step, flow.sent) <= flow.emptied + room_of(out.by)) return true;
-    return await_room(pe, out, step);
+    return has_known_room(out, step, flow) || await_room(pe, out, step);
   }
   /// Whether there is, without a look at the credit.
   HEDDLE_FN bool has_known_room(int pe, const piece& out, size_t step) const {
-    const auto& flow = flow_of(from(pe), out.by);
+    return has_known_room(out, step, flow_of(from(pe), out.by));
+  }
+  HEDDLE_FN static bool has_known_room(const piece& out, size_t step, const mailbox::flow& flow) {
     return out.end_of(step, flow.sent) <= flow.emptied + room_of(out.by);
   }
   /// A word, and how much it must be at least.
@@ -208,7 +209,9 @@ class mailbox_channel {
   template <int N, class PeOf, class TargetOf>
   HEDDLE_FN bool read_words_of(const PeOf& pe_of, const TargetOf& target_of, size_t step,
                                size_t bytes) const {
-    for (auto w = static_cast<size_t>(block_.rank()); w * 8 < bytes;
+    bool any = false;
+    for (int i = 0; i < N; ++i) any |= pe_of(i) >= 0;
+    for (auto w = static_cast<size_t>(block_.rank()); any && w * 8 < bytes;
          w += static_cast<size_t>(block_.size())) {
       uint64_t data[N] = {};
       if (!read_word_of(pe_of, step, w, data)) return false;

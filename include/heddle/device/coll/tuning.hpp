@@ -61,8 +61,8 @@ struct tuning {
   bool operator==(const tuning&) const = default;
 };
 
-// The host's were measured (docs/performance.md), and CUDA's of what goes by memory alone: calls in
-// graphs, 4 PEs that share an H200, less the 3.4 us of their launch.
+// The host's were measured (docs/performance.md), and CUDA's of what goes by memory, but for links:
+// calls in graphs, 4 PEs that share an H200, less the 3.4 us of their launch.
 
 inline constexpr tuning host_tuning = {.one_shot_ll = {130, 1000},
                                        .one_shot_ll128 = {1000, 1000},
@@ -128,6 +128,7 @@ inline constexpr tuning cuda_tuning = {.one_shot_ll = {1100, 8},
 struct way_limits {
   size_t one_shot_ll;
   size_t one_shot;
+  size_t one_shot_pieces;  ///< of a Reduce or ReduceScatter on CUDA
   size_t network_one_shot;
   // The bytes of a piece.
   size_t words;
@@ -139,6 +140,7 @@ struct way_limits {
 HEDDLE_FN constexpr way_limits limits_by(const tuning& costs) {
   return {.one_shot_ll = crossover(costs.one_shot_ll, costs.one_shot),
           .one_shot = crossover(costs.one_shot, costs.two_shot.times(2, 1)),
+          .one_shot_pieces = crossover(costs.slots, costs.two_shot.times(2, 1)),
           .network_one_shot = crossover(costs.network_one_shot, costs.network_link.times(2, 1)),
           .words = crossover(costs.words, costs.slots),
           .slots = crossover(costs.slots, costs.direct),

@@ -9,26 +9,16 @@ namespace heddle {
 
 namespace detail {
 
-/// What a T is moved as by one load and one store, if it has that size and alignment.
-template <class T>
-using unit_of = standard::conditional_t<
-    sizeof(T) == 1, uint8_t,
-    standard::conditional_t<
-        sizeof(T) == 2, uint16_t,
-        standard::conditional_t<sizeof(T) == 4, uint32_t,
-                                standard::conditional_t<sizeof(T) == 8, uint64_t, vector16>>>>;
-
 /// n elements by all threads of the group together, without a sync. CUDA: no more than one for each
 /// thread are moved without a call, which would take longer than they do.
 template <group G, class T>
 HEDDLE_FN void copy_elements(G group, T* dst, const T* src, size_t n, stores how) {
   static_assert(standard::is_trivially_copyable_v<T>);
 #if HEDDLE_ON_CUDA
-  using unit = unit_of<T>;
-  if constexpr (sizeof(T) == sizeof(unit) && alignof(T) == alignof(unit)) {
+  if constexpr (standard::is_copy_assignable_v<T> && sizeof(T) <= sizeof(vector16)) {
     if (n <= static_cast<size_t>(group.size())) {
       const auto i = static_cast<size_t>(group.rank());
-      if (i < n) reinterpret_cast<unit*>(dst)[i] = reinterpret_cast<const unit*>(src)[i];
+      if (i < n) dst[i] = src[i];
       return;
     }
   }
