@@ -36,7 +36,7 @@ set(nvshmem_roots ${bench_wheels})
 list(TRANSFORM nvshmem_roots APPEND /nvshmem)
 bench_find_peer(NVSHMEM nvshmem.h "lib/libnvshmem_host.so.3;lib/libnvshmem_device.a" "${nvshmem_roots}")
 if(BENCH_NVSHMEM_ROOT)
-  foreach(program latency bandwidth barrier collectives)
+  foreach(program latency bandwidth barrier collectives in_kernel)
     bench_add_gpu_program(gpu_nvshmem_${program} nvshmem/${program}.cu
       ${BENCH_NVSHMEM_ROOT}/lib/libnvshmem_device.a ${BENCH_NVSHMEM_ROOT}/lib/libnvshmem_host.so.3)
     target_include_directories(gpu_nvshmem_${program} SYSTEM PRIVATE ${BENCH_NVSHMEM_ROOT}/include)

@@ -161,6 +161,9 @@ def blocks(bin_dir: Path, quick: bool, mps: Mps) -> list[Block]:
             to.heddle("heddle", "launch", "--pes", str(n), "--graph")), rounds,
             one_failure=True) for n in (1, 4)),
         *(_barrier(to, n, rounds) for n in (2, 4, 8)),
+        Block("in_kernel_4", "Collectives that kernels call, float32, 4 PEs, a block of each", (
+            to.heddle("heddle", "in_kernel", "--pes", "4"),
+            to.nvshmem("NVSHMEM", "in_kernel", 4)), rounds, one_failure=True),
         _all_reduce(to, 2, rounds),
         _all_reduce(to, 4, rounds),
         *(_other(to, what, 4, rounds) for what in OTHERS),

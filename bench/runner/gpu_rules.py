@@ -133,6 +133,10 @@ def nvshmem_rules(results: Results) -> list[Verdict]:
         block = results[f"barrier_{n}"]
         verdicts.append(peer_rule(f"barrier by a block, {n} PEs, against NVSHMEM", block["heddle"],
                                   block["NVSHMEM"], [(("barrier", "block"),) * 2]))
+    in_kernel = results[f"in_kernel_{PES}"]
+    verdicts += [peer_rule(f"{title(what)} called by a block, {PES} PEs, against NVSHMEM", in_kernel["heddle"],
+                           in_kernel["NVSHMEM"], [((f"{what} in a kernel", "block"),) * 2])
+                 for what in OF_NVSHMEM]
     for what, n in (("all_reduce", 2), *((what, PES) for what in OF_NVSHMEM)):
         block = results[f"{what}_{n}"]
         for how, suffix in (("on a stream", ""), ("in a graph", ", graph")):
