@@ -47,8 +47,8 @@ def measure_all(arguments: argparse.Namespace, parser: argparse.ArgumentParser, 
 
 def main() -> int:
     parser = session.options(__doc__.splitlines()[0],
-                             "looks, latency, bandwidth, atomics, launch_1, launch_4, barrier_2, barrier_4, barrier_8, in_kernel_4, "
-                             "all_reduce_2, all_reduce_4, broadcast_4, reduce_4, all_gather_4, reduce_scatter_4, "
+                             "looks, latency, bandwidth, atomics, launch_1, launch_4, barrier_2, barrier_4, "
+                             "barrier_8, in_kernel_4, all_reduce_2, all_reduce_4, broadcast_4, reduce_4, all_gather_4, reduce_scatter_4, "
                              "all_to_all_4")
     arguments = parser.parse_args()
     session.end_when_asked()

@@ -180,7 +180,9 @@ class team_ref {
 
   // ---- failure ----
 
-  /// True once the team was aborted: by a lost PE, a wait past its deadline, or the user.
+  /// True once the team was aborted: by a lost PE, a wait past its deadline, or the user. For a GPU
+  /// a look at host memory, 1 us, and those of several blocks go one after the other: the status of
+  /// a wait tells the same.
   HEDDLE_FN bool aborted() const;
 
   // ---- for heddle's own kernels ----
