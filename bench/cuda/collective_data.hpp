@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <stdexcept>
+#include <string>
+#include <vector>
+
 #include "collective_names.hpp"
 
 /// What goes into a collective that is measured on a GPU, and what must come out.
@@ -61,5 +65,18 @@ struct collective_data {
     return result;
   }
 };
+
+/// Throws for the first element of a PE's output that is not what it must be.
+inline void require_right(const collective_data& data, int pe, std::size_t count,
+                          const std::vector<float>& output) {
+  for (std::size_t i = 0; i < output.size(); ++i) {
+    const float right = data.output(pe, i, count);
+    if (output[i] != right)
+      throw std::runtime_error(std::string("wrong result: ") + name_of(data.what) + ": element " +
+                               std::to_string(i) + " of " + std::to_string(output.size()) +
+                               " of PE " + std::to_string(pe) + " is " + std::to_string(output[i]) +
+                               ", not " + std::to_string(right));
+  }
+}
 
 }  // namespace bench

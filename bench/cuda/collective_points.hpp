@@ -48,15 +48,7 @@ void verify_collective(Contender& contender, const collective_data& data, std::s
   contender.agree(0);
   run();
   contender.synchronize();
-  const auto output = data.gives_to(me) ? contender.read_output(outputs) : std::vector<float>();
-  for (std::size_t i = 0; i < output.size(); ++i) {
-    const float right = data.output(me, i, count);
-    if (output[i] != right)
-      throw std::runtime_error(std::string("wrong result: ") + name_of(data.what) + ": element " +
-                               std::to_string(i) + " of " + std::to_string(outputs) + " of PE " +
-                               std::to_string(me) + " is " + std::to_string(output[i]) + ", not " +
-                               std::to_string(right));
-  }
+  if (data.gives_to(me)) require_right(data, me, count, contender.read_output(outputs));
   contender.agree(0);
 }
 
