@@ -28,9 +28,11 @@ bool set_congestion(int socket, const std::string& name) {
                       static_cast<socklen_t>(name.size())) == 0;
 }
 
-/// A connection to this process, over loopback.
-std::pair<unique_fd, unique_fd> connection() {
-  const unique_fd door(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+unique_fd new_socket() { return unique_fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
+
+/// Both ends of a connection over loopback, as connections of heddle's are made.
+std::pair<unique_fd, unique_fd> connection(const std::string& wish) {
+  const auto door = new_socket();
   sockaddr_in here{};
   here.sin_family = AF_INET;
   here.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
@@ -39,29 +41,52 @@ std::pair<unique_fd, unique_fd> connection() {
   REQUIRE(::bind(door.get(), address, size) == 0);
   REQUIRE(::listen(door.get(), 1) == 0);
   REQUIRE(::getsockname(door.get(), address, &size) == 0);
-  unique_fd from(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  choose_congestion_control(door.get(), wish);
+  auto from = new_socket();
+  choose_congestion_control(from.get(), wish);
   REQUIRE(::connect(from.get(), address, size) == 0);
   return {std::move(from), unique_fd(::accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC))};
 }
 
+bool is_for_long_ways(const std::string& name) {
+  return name.starts_with("bbr") || name == "cubic";
+}
+
 }  // namespace
 
-TEST_CASE("congestion control is the system's, a name, or Reno between near hosts") {
-  const auto [here, there] = connection();
-  const auto usual = congestion_of(here.get());
-  choose_congestion_control(here.get(), "system");
-  CHECK(congestion_of(here.get()) == usual);
-  choose_congestion_control(here.get(), "reno");
-  CHECK(congestion_of(here.get()) == "reno");
-  choose_congestion_control(here.get(), "auto");
-  CHECK(congestion_of(here.get()) == "reno");
-  for (const char* set : {"bbr", "cubic", "vegas"}) {
-    if (!set_congestion(there.get(), set)) continue;  // this kernel has none, or keeps it
-    choose_congestion_control(there.get(), "system");
-    CHECK(congestion_of(there.get()) == set);
-    choose_congestion_control(there.get(), "auto");
-    CHECK(congestion_of(there.get()) == (set == std::string("vegas") ? set : "reno"));
+TEST_CASE("congestion control is the system's, a name, or Reno instead of what is for long ways") {
+  const auto usual = congestion_of(new_socket().get());
+  const std::string near = is_for_long_ways(usual) ? "reno" : usual;
+  for (const auto& [wish, expected] :
+       {std::pair{"system", usual}, {"reno", std::string("reno")}, {"auto", near}}) {
+    CAPTURE(wish);
+    const auto [here, there] = connection(wish);
+    CHECK(congestion_of(here.get()) == expected);
+    CHECK(congestion_of(there.get()) == expected);
   }
+  for (const char* set : {"bbr", "cubic", "vegas"}) {
+    const auto socket = new_socket();
+    if (!set_congestion(socket.get(), set)) continue;  // this kernel has none, or keeps it
+    choose_congestion_control(socket.get(), "system");
+    CHECK(congestion_of(socket.get()) == set);
+    choose_congestion_control(socket.get(), "auto");
+    CHECK(congestion_of(socket.get()) == (is_for_long_ways(set) ? "reno" : set));
+  }
+}
+
+TEST_CASE("a connection to a far host gets the system's congestion control back") {
+  using namespace std::chrono_literals;
+  const auto usual = congestion_of(new_socket().get());
+  const auto [here, there] = connection("auto");
+  CHECK(round_trip_of(here.get()) < 2ms);
+  CHECK(round_trip_of(-1) > 1h);
+  const auto near = congestion_of(here.get());
+  heed_distance(here.get(), "auto", 1999us);
+  CHECK(congestion_of(here.get()) == near);
+  heed_distance(here.get(), "reno", 1s);
+  CHECK(congestion_of(here.get()) == near);
+  heed_distance(here.get(), "auto", 2ms);
+  CHECK(congestion_of(here.get()) == usual);
 }
 
 TEST_CASE("a congestion control that there is not is refused, with those that there are") {

@@ -45,7 +45,11 @@ class door {
  public:
   explicit door(double patience)
       : poll_set_(::epoll_create1(EPOLL_CLOEXEC)),
-        way_({{loopback()}, poll_set_.get(), token(), std::chrono::duration<double>(patience)}) {}
+        way_({{loopback()},
+              poll_set_.get(),
+              token(),
+              std::chrono::duration<double>(patience),
+              "system"}) {}
 
   [[nodiscard]] unique_fd connect() {
     const auto& address = way_.addresses().at(0);

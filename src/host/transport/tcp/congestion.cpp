@@ -17,34 +17,31 @@ namespace heddle::tcp {
 namespace {
 
 /// Hosts of one room answer sooner.
-constexpr unsigned near_microseconds = 2000;
+constexpr std::chrono::milliseconds near{2};
 
 bool choose(int socket, std::string_view name) {
   return ::setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name.data(),
                       static_cast<socklen_t>(name.size())) == 0;
 }
 
-/// What lets a connection down whose round trips take microseconds: see congestion.hpp.
-bool is_for_long_ways(int socket) {
+/// Empty: it cannot be asked.
+std::string choice_of(int socket) {
   std::array<char, 16> text{};
   socklen_t size = text.size();
-  if (::getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, text.data(), &size) != 0) return false;
-  const std::string_view name = text.data();
-  return name.starts_with("bbr") || name == "cubic";
+  if (::getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, text.data(), &size) != 0) return {};
+  return text.data();
 }
 
-bool is_near(int socket) {
-  tcp_info info{};
-  socklen_t size = sizeof info;
-  return ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
-         info.tcpi_rtt < near_microseconds;
-}
+/// What lets a connection down whose round trips take microseconds: see congestion.hpp.
+bool is_for_long_ways(std::string_view name) { return name.starts_with("bbr") || name == "cubic"; }
+
+unique_fd new_socket() { return unique_fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)); }
 
 }  // namespace
 
 void check_congestion_control(const std::string& wish) {
   if (wish == "auto" || wish == "system") return;
-  const unique_fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const auto socket = new_socket();
   if (socket && choose(socket.get(), wish)) return;
   std::string allowed;
   std::getline(std::ifstream("/proc/sys/net/ipv4/tcp_allowed_congestion_control"), allowed);
@@ -58,8 +55,22 @@ void choose_congestion_control(int socket, const std::string& wish) {
   if (wish == "system") return;
   if (wish != "auto")
     (void)choose(socket, wish);
-  else if (is_for_long_ways(socket) && is_near(socket))
+  else if (is_for_long_ways(choice_of(socket)))
     (void)choose(socket, "reno");  // which every kernel has
+}
+
+void heed_distance(int socket, const std::string& wish, std::chrono::microseconds round_trip) {
+  if (wish != "auto" || round_trip < near) return;
+  const auto fresh = new_socket();
+  if (const auto usual = choice_of(fresh.get()); usual != choice_of(socket))
+    (void)choose(socket, usual);
+}
+
+std::chrono::microseconds round_trip_of(int socket) {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  const bool is_known = ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0;
+  return is_known ? std::chrono::microseconds(info.tcpi_rtt) : std::chrono::microseconds::max();
 }
 
 }  // namespace heddle::tcp

@@ -71,6 +71,7 @@ void stream_transport::try_next_address(stream& to) {
         unique_fd(::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (to.socket) {
       prepare(to.socket.get(), options_.timeout);
+      choose_congestion_control(to.socket.get(), options_.congestion);
       if (::connect(to.socket.get(), address.data(), address.size()) == 0 || errno == EINPROGRESS)
         return watch(to, EPOLLOUT);
     }
@@ -190,7 +191,7 @@ void stream_transport::take(unique_fd socket, const hello& said) {
 void stream_transport::open(stream& with) {
   std::erase(unfinished_, &with);
   with.now = stream::state::open;
-  choose_congestion_control(with.socket.get(), options_.congestion);
+  heed_distance(with.socket.get(), options_.congestion, round_trip_of(with.socket.get()));
   open_.push_back(&with);
   watch(with, EPOLLIN);
   if (!with.out.empty()) note_unsent(with);

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "bootstrap/keyed_hash.hpp"
+#include "host/transport/tcp/congestion.hpp"
 #include "support/log.hpp"
 #include "support/throw_error.hpp"
 
@@ -34,7 +35,10 @@ bool change_watch(int poll_set, int descriptor, unsigned before, unsigned events
 
 doorway::doorway(const options& options)
     : options_(options), listeners_(listen_on_any(options.addresses)) {
-  for (const auto& each : listeners_) addresses_.push_back(local_address(each.get()));
+  for (const auto& each : listeners_) {
+    choose_congestion_control(each.get(), options_.congestion);
+    addresses_.push_back(local_address(each.get()));
+  }
   watch_listeners(true);
 }
 

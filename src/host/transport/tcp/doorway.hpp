@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <list>
+#include <string>
 #include <vector>
 
 #include "bootstrap/socket_address.hpp"
@@ -24,6 +25,7 @@ class doorway {
     int poll_set;  ///< an epoll descriptor, which tells of what is to be done here
     std::array<std::byte, 16> job_token;
     std::chrono::duration<double> patience;  ///< with who says nothing
+    std::string congestion;                  ///< of what is let in: see congestion.hpp
   };
   explicit doorway(const options& options);
 

@@ -75,7 +75,8 @@ stream_transport::stream_transport(const tcp_options& options, const std::string
                                    const std::vector<socket_address>& addresses)
     : options_(options),
       poll_set_(::epoll_create1(EPOLL_CLOEXEC)),
-      doorway_({addresses, poll_set_.get(), options.job_token, options.timeout}) {
+      doorway_(
+          {addresses, poll_set_.get(), options.job_token, options.timeout, options.congestion}) {
   traits_.name = fmt::format("tcp ({})", interface);
   traits_.card = fmt::format("/sys/class/net/{}/device", interface);
   traits_.order = message_order::after_writes;
