@@ -26,6 +26,8 @@
 /// that a sender of few bytes runs far ahead, and it may be larger, so that through the network one
 /// of many bytes costs little more than one of few. Slots, packets that would not end before the
 /// ring's end, and those of large pieces begin at a multiple of the largest: both ends know where.
+/// In small teams the network has wider rings, since a credit through it costs as much as a packet:
+/// four of the others' one behind the other, so that packets begin where they do in those.
 /// Where a sender through the network cannot know that there is room for what comes next, the
 /// receiver, which can, says so before it waits.
 ///
@@ -80,6 +82,19 @@ struct mailbox {
     uint64_t filled;  ///< the count with which the slot or packet here begins, plus one
     uint64_t taken;   ///< see take_back
   };
+  /// Where slots and packets come.
+  template <int Units>
+  struct ring {
+    static constexpr int units = Units;
+    unit_flag flags[Units];
+    alignas(2 * cache_line) byte bytes[Units * unit_bytes];
+
+    /// With which a slot or packet of that count begins.
+    HEDDLE_FN unit_flag& flag(uint64_t number) { return flags[number % Units]; }
+    HEDDLE_FN byte* unit(uint64_t number) { return bytes + number % Units * unit_bytes; }
+  };
+  /// Of what a remote PE sends, in the channels and teams that have one (scratch.hpp).
+  using wide_ring = ring<4 * units>;
 
   // This PE's own.
   alignas(2 * cache_line) flow ll_flow;
@@ -97,12 +112,7 @@ struct mailbox {
   mailbox_word left[num_roles];  ///< meetings that the other has left, by its role
   mailbox_word chunks;           ///< of relays, that the other has brought or has
   alignas(2 * cache_line) ll_line ll[ll_words];
-  unit_flag flags[units];
-  alignas(2 * cache_line) byte simple[simple_bytes];
-
-  /// With which a slot or packet of that count begins.
-  HEDDLE_FN unit_flag& flag(uint64_t number) { return flags[number % units]; }
-  HEDDLE_FN byte* unit(uint64_t number) { return simple + number % units * unit_bytes; }
+  ring<units> simple;
 };
 
 }  // namespace heddle

@@ -74,6 +74,7 @@ class mailbox_channel {
         team_(team),
         scratch_(team, block.block_rank(), block.num_blocks()),
         boxes_(&scratch_.mailbox_of(0)),
+        wide_(scratch_.wide_rings()),
         what_(what) {}
 
  protected:
@@ -115,14 +116,15 @@ class mailbox_channel {
   /// The same, `flow` being that with `pe`.
   HEDDLE_HOT HEDDLE_FN bool has_room(int pe, const piece& out, size_t step,
                                      const mailbox::flow& flow) const {
-    return has_known_room(out, step, flow) || await_room(pe, out, step);
+    return has_known_room(pe, out, step, flow) || await_room(pe, out, step);
   }
   /// Whether there is, without a look at the credit.
   HEDDLE_FN bool has_known_room(int pe, const piece& out, size_t step) const {
-    return has_known_room(out, step, flow_of(from(pe), out.by));
+    return has_known_room(pe, out, step, flow_of(from(pe), out.by));
   }
-  HEDDLE_FN static bool has_known_room(const piece& out, size_t step, const mailbox::flow& flow) {
-    return out.end_of(step, flow.sent) <= flow.emptied + room_of(out.by);
+  HEDDLE_FN bool has_known_room(int pe, const piece& out, size_t step,
+                                const mailbox::flow& flow) const {
+    return out.end_of(step, flow.sent) <= flow.emptied + room_of(pe, out.by);
   }
   /// A word, and how much it must be at least.
   struct awaited {
@@ -132,7 +134,7 @@ class mailbox_channel {
   /// Until there is room, which is not known to be.
   HEDDLE_FN awaited credit_for(int pe, const piece& out, size_t step) const {
     const auto& flow = flow_of(from(pe), out.by);
-    return {&credit_of(from(pe), out.by), out.end_of(step, flow.sent) - room_of(out.by)};
+    return {&credit_of(from(pe), out.by), out.end_of(step, flow.sent) - room_of(pe, out.by)};
   }
   /// To a mapped PE.
   HEDDLE_HOT HEDDLE_FN void write(int pe, const piece& out, size_t step, const byte* source) const {
@@ -143,16 +145,19 @@ class mailbox_channel {
     if (out.by == way::words)
       write_words(at(pe)->ll, flow.sent + word_of(step), source, out.bytes_in(step));
     else
-      copy(block_, at(pe)->unit(out.first_unit_of(step, flow.sent)), source, out.bytes_in(step));
+      copy(block_, at(pe)->simple.unit(out.first_unit_of(step, flow.sent)), source,
+           out.bytes_in(step));
   }
   /// Tells that a slot is full; brings it to a remote PE.
   HEDDLE_HOT HEDDLE_FN void fill_slot(int pe, const piece& out, size_t step,
                                       const byte* source) const {
     const uint64_t number = out.first_unit_of(step, from(pe).simple_flow.sent);
-    if (!team_.is_remote(pe)) return store(&at(pe)->flag(number).filled, number + 1, release);
-    auto& there = from(team_.my_pe());
-    lend(pe, number / slot_units + number, there.unit(number), source, out.bytes_in(step),
-         &there.flag(number).filled, number + 1);
+    if (!team_.is_remote(pe))
+      return store(&at(pe)->simple.flag(number).filled, number + 1, release);
+    const int me = team_.my_pe();
+    const bool wide = has_wide_rings();
+    lend(pe, number / slot_units + number, unit(me, number, wide), source, out.bytes_in(step),
+         &flag(me, number, wide).filled, number + 1);
   }
 
   // ---- receiving: by one thread each, then, all having agreed, the data ----
@@ -162,26 +167,26 @@ class mailbox_channel {
   HEDDLE_FN void make_room(int pe, const piece& in, size_t step, bool answers) const {
     if (!team_.is_remote(pe) || answers) return;
     auto& flow = from(pe).simple_flow;
-    if (in.end_of(step, flow.received) <= flow.told + mailbox::units) return;
+    if (in.end_of(step, flow.received) <= flow.told + room_of(pe, in.by)) return;
     flow.told = step == 0 ? flow.received : in.end_of(step - 1, flow.received);
     team_.tell(&credit_of(from(team_.my_pe()), in.by), flow.told, pe);
   }
   HEDDLE_FN awaited slot_for(int pe, const piece& in, size_t step) const {
     const uint64_t number = in.first_unit_of(step, from(pe).simple_flow.received);
-    return {&from(pe).flag(number).filled, number + 1};
+    return {&flag(pe, number, is_wide(pe)).filled, number + 1};
   }
   HEDDLE_HOT HEDDLE_FN bool slot_is_filled(int pe, const piece& in, size_t step) const {
     const awaited slot = slot_for(pe, in, step);
     return team_.await_count(slot.word, slot.value, what_, pe);
   }
   HEDDLE_FN const byte* slot_data(int pe, const piece& in, size_t step) const {
-    return from(pe).unit(in.first_unit_of(step, from(pe).simple_flow.received));
+    return unit(pe, in.first_unit_of(step, from(pe).simple_flow.received), is_wide(pe));
   }
   /// What `pe` sends next comes while this PE does other things.
   HEDDLE_HOT HEDDLE_FN void expect_slot(int pe) const {
     const uint64_t number = from(pe).simple_flow.received;
-    prefetch(&from(pe).flag(number));
-    prefetch(from(pe).unit(number));
+    prefetch(&from(pe).simple.flag(number));
+    prefetch(from(pe).simple.unit(number));
   }
   /// Whether the words of a step come: the first is here.
   HEDDLE_FN bool has_first_word(int pe, size_t step) const {
@@ -260,12 +265,12 @@ class mailbox_channel {
     const bool is_remote = team_.is_remote(pe);
     if (in.by != way::words && !is_remote) {
       const uint64_t number = in.first_unit_of(step, flow.received);
-      take_back(&from(pe).flag(number).taken);
+      take_back(&from(pe).simple.flag(number).taken);
       for (size_t i = 0; i < in.bytes_in(step); i += cache_line)
-        take_back(reinterpret_cast<uint64_t*>(from(pe).unit(number) + i));
+        take_back(reinterpret_cast<uint64_t*>(from(pe).simple.unit(number) + i));
     }
     const uint64_t emptied = in.end_of(step, flow.received);
-    const uint64_t worth_telling = room_of(in.by) / 4;
+    const uint64_t worth_telling = room_of(pe, in.by) / 4;
     if (answers || emptied - flow.told < worth_telling) return;
     flow.told = emptied;
     if (is_remote)
@@ -369,7 +374,7 @@ class mailbox_channel {
     }
     flow.sent = all.end(flow.sent);
     // The credit is looked at seldom: who looks takes its line from who writes it.
-    if (flow.sent - flow.emptied <= room_of(all.by) / 2) return;
+    if (flow.sent - flow.emptied <= room_of(pe, all.by) / 2) return;
     const uint64_t credit = load(&credit_of(from(pe), all.by), acquire);
     if (credit > flow.emptied) flow.emptied = credit;
   }
@@ -391,6 +396,7 @@ class mailbox_channel {
   const team_ref& team_;
   channel_scratch scratch_;
   mailbox* boxes_;
+  mailbox::wide_ring* wide_;  ///< [pe]; null: there are none
   operation what_;
 
  private:
@@ -400,8 +406,19 @@ class mailbox_channel {
   HEDDLE_FN static uint64_t& credit_of(mailbox& box, way by) {
     return by == way::words ? box.ll_credit : box.simple_credit;
   }
-  HEDDLE_FN static uint64_t room_of(way by) {
-    return by == way::words ? mailbox::ll_words : mailbox::units;
+  HEDDLE_FN uint64_t room_of(int pe, way by) const {
+    if (by == way::words) return mailbox::ll_words;
+    return is_wide(pe) ? mailbox::wide_ring::units : mailbox::units;
+  }
+  HEDDLE_FN bool has_wide_rings() const { return !HEDDLE_ON_CUDA && wide_ != nullptr; }
+  /// Whether packets to and from `pe` go by wide rings.
+  HEDDLE_FN bool is_wide(int pe) const { return has_wide_rings() && team_.is_remote(pe); }
+  /// Of the ring of what `pe` sends here, or, symmetric, of what this PE sends.
+  HEDDLE_FN mailbox::unit_flag& flag(int pe, uint64_t number, bool wide) const {
+    return wide ? wide_[pe].flag(number) : from(pe).simple.flag(number);
+  }
+  HEDDLE_FN byte* unit(int pe, uint64_t number, bool wide) const {
+    return wide ? wide_[pe].unit(number) : from(pe).simple.unit(number);
   }
   static constexpr uint64_t slot_units = mailbox::simple_capacity / mailbox::unit_bytes;
   HEDDLE_FN static size_t word_of(size_t step) { return step * (mailbox::ll_step / 8); }

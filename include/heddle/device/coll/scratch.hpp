@@ -56,6 +56,7 @@ struct pair_memory {
 ///     one-shot   [c][half][pe]   slots that only that PE writes: of LL words, of LL128 lines, or
 ///                                a flag and data
 ///     mailboxes  [c][pe]         see mailbox.hpp
+///     wide rings [c][pe]         the same: of teams of up to max_wide_pes
 ///     links      [c]             see link.hpp
 ///     hops       [c]             see hop.hpp; of large teams alone, as the pairs. Links are after
 ///                                all that small teams have, so that a team without rings and trees
@@ -69,6 +70,8 @@ class channel_scratch {
   static constexpr size_t ll_capacity = 4096;      ///< bytes of data of a one-shot LL slot
   static constexpr size_t ll128_capacity = 16384;  ///< bytes of data of a one-shot LL128 slot
   static constexpr size_t one_shot_capacity = 16384;  ///< bytes of data of a one-shot Simple slot
+  static constexpr int max_wide_pes = 16;             ///< of a team with wide rings
+  static constexpr int max_wide_channels = 2;
   static constexpr int num_links = 8;
   static constexpr int rail_link = 7;  ///< of the ring across domains
   static constexpr int max_hop_channels = 4;
@@ -155,6 +158,11 @@ class channel_scratch {
     return reinterpret_cast<mailbox*>(
         base_ + mailbox_offset(n_pes_))[channel_ * n_pes_ + static_cast<size_t>(pe)];
   }
+  /// [pe]: where its packets come, if it is remote; null: in its mailbox. A GPU's are not many.
+  HEDDLE_FN mailbox::wide_ring* wide_rings() const {
+    if (HEDDLE_ON_CUDA || n_pes_ > max_wide_pes || channel_ >= max_wide_channels) return nullptr;
+    return reinterpret_cast<mailbox::wide_ring*>(base_ + wide_offset(n_pes_)) + channel_ * n_pes_;
+  }
   /// `num_links` of them.
   HEDDLE_FN link_memory* links() const {
     return reinterpret_cast<link_memory*>(base_ + link_offset(n_pes_)) + channel_ * num_links;
@@ -218,8 +226,12 @@ class channel_scratch {
   HEDDLE_FN static constexpr size_t mailbox_offset(size_t n) {
     return one_shot_offset(n) + max_slot_channels * one_shot_area_bytes(n);
   }
-  HEDDLE_FN static constexpr size_t link_offset(size_t n) {
+  HEDDLE_FN static constexpr size_t wide_offset(size_t n) {
     return mailbox_offset(n) + max_slot_channels * direct_pes(n) * sizeof(mailbox);
+  }
+  HEDDLE_FN static constexpr size_t link_offset(size_t n) {
+    const size_t wide = n < max_wide_pes ? n : direct_pes(n) > 0 ? max_wide_pes : 0;
+    return wide_offset(n) + max_wide_channels * wide * sizeof(mailbox::wide_ring);
   }
 
   byte* base_;
