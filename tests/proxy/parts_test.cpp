@@ -62,10 +62,10 @@ TEST_CASE("arrived_writes counts writes that overtake each other, over every wra
 class timed_row {
  public:
   /// How many of n messages, one each microsecond, leave, with those before them.
-  int add(int n) {
+  int add(int n, std::size_t bytes = 8) {
     int left = 0;
     for (int i = 0; i < n; ++i) {
-      const auto verdict = row.add(now);
+      const auto verdict = row.add(now, bytes);
       left += verdict != message_row::verdict::is_held;
       looks_asked_for += verdict == message_row::verdict::leaves_as_last;
       row.added(now);
@@ -100,6 +100,30 @@ TEST_CASE("of messages in a row the first leave at once, and the others several 
       CHECK(t.add(together) == 1);
       CHECK(t.looks_asked_for == 1);
     }
+  }
+  SUBCASE("of large ones fewer leave together") {
+    constexpr std::size_t most = message_row::most_bytes_together;
+    CHECK(t.add(3, most / 4) == 0);
+    CHECK(t.add(1, most / 4) == 1);
+    CHECK(*t.row.held() == 0);
+    CHECK(t.add(1, most / 2 + 1) == 0);
+    CHECK(t.add(1, most / 2) == 1);
+    CHECK(t.add(10, most) == 10);
+    CHECK(t.add(3, most / 4) == 0);
+    t.row.sent();  // with something else
+    CHECK(t.add(3, most / 4) == 0);
+    CHECK(t.add(1, most / 4) == 1);
+  }
+  SUBCASE("a producer is told that a row is long, until it is over") {
+    CHECK(*t.row.is_long() != 0);
+    t.row.sent();
+    CHECK(*t.row.is_long() != 0);
+    t.row.over();
+    CHECK(*t.row.is_long() == 0);
+    CHECK(t.add(message_row::fewest_at_once - 1) == message_row::fewest_at_once - 1);
+    CHECK(*t.row.is_long() == 0);
+    CHECK(t.add(1) == 1);
+    CHECK(*t.row.is_long() != 0);
   }
   SUBCASE("what has left with something else is not late") {
     CHECK(t.add(3) == 0);

@@ -121,11 +121,13 @@ struct command_queue_ref {
   }
   /// Gives the command to the proxy, in the slots that try_take gave.
   HEDDLE_FN void submit(uint64_t at, const command& what, const void* payload) const {
-    const auto* from = static_cast<const byte*>(payload);
-    for (size_t done = 0, slot = 1; what.flags & command::has_payload && done < what.bytes;
-         done += cache_line, ++slot) {
-      const size_t n = what.bytes - done < cache_line ? what.bytes - done : cache_line;
-      memcpy(&ring[(at + slot) % slots], from + done, n);
+    if (payload && what.flags & command::has_payload) {
+      const auto* from = static_cast<const byte*>(payload);
+      const size_t first = static_cast<size_t>((at + 1) % slots);
+      const size_t to_end = (slots - first) * sizeof(command);
+      const size_t n = what.bytes < to_end ? what.bytes : to_end;
+      memcpy(&ring[first], from, n);
+      if (n < what.bytes) memcpy(ring, from + n, what.bytes - n);
     }
     command& slot = ring[at % slots];
     slot.kind = what.kind;

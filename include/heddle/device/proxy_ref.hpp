@@ -26,8 +26,9 @@ struct proxy_ref {
   void (*serve)(void* proxy);
   void (*notice)(void* proxy);
   /// serve, for what nobody on this PE waits for: of many in a row several leave together.
-  void (*serve_row)(void* proxy);
-  const int32_t* held;  ///< messages of a row that have not left yet
+  void (*serve_row)(void* proxy, size_t bytes);
+  const int32_t* held;         ///< messages of a row that have not left yet
+  const int32_t* in_long_row;  ///< not 0: what follows soon leaves with others
   void* proxy;
   /// How many host threads wait, and drive meanwhile.
   uint32_t* drivers;

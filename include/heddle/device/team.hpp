@@ -313,7 +313,8 @@ class team_ref {
   HEDDLE_FN void settle() const;
   /// Lets the proxy know of a command, if it sleeps.
   HEDDLE_FN void notice() const;
-  HEDDLE_FN void serve_row() const;
+  HEDDLE_FN void serve_row(size_t bytes) const;
+  HEDDLE_FN bool in_long_row() const;
   HEDDLE_FN void end_row() const;
 
   // Through the proxy: team_remote.hpp.

@@ -100,8 +100,11 @@ void proxy::add_queues(const options& options, bool for_host, proxy_ref& ref) {
   ref.help = [](void* self) { static_cast<proxy*>(self)->help(); };
   ref.serve = [](void* self) { static_cast<proxy*>(self)->serve(); };
   ref.notice = [](void* self) { static_cast<proxy*>(self)->notice(); };
-  ref.serve_row = [](void* self) { static_cast<proxy*>(self)->serve_row(); };
+  ref.serve_row = [](void* self, std::size_t bytes) {
+    static_cast<proxy*>(self)->serve_row(bytes);
+  };
   ref.held = row_.held();
+  ref.in_long_row = row_.is_long();
   ref.proxy = this;
   ref.drivers = &drivers_;
   ref.nap = [](void* self, std::uint64_t ns) { static_cast<proxy*>(self)->nap(nanoseconds(ns)); };
@@ -198,8 +201,8 @@ void proxy::notice() {
   if (is_asleep_.load() || nappers_.load() > 0) ring();
 }
 
-void proxy::serve_row() {
-  switch (row_.add(clock::now())) {
+void proxy::serve_row(std::size_t bytes) {
+  switch (row_.add(clock::now(), bytes)) {
     case message_row::verdict::leaves:
       serve();
       break;

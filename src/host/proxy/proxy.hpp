@@ -87,7 +87,7 @@ class proxy {
   void help();
   void serve();
   void notice();
-  void serve_row();
+  void serve_row(std::size_t bytes);
   bool drive();
   /// Whether somebody has asked to look again meanwhile.
   bool end_and_tell(turn& mine);

@@ -39,9 +39,18 @@ HEDDLE_FN inline void team_ref::notice() const {
 #endif
 }
 
-HEDDLE_FN inline void team_ref::serve_row() const {
+HEDDLE_FN inline void team_ref::serve_row([[maybe_unused]] size_t bytes) const {
 #if !HEDDLE_ON_CUDA
-  proxy_->serve_row(proxy_->proxy);
+  proxy_->serve_row(proxy_->proxy, bytes);
+#endif
+}
+
+/// Whether a message that nobody waits for leaves with others.
+HEDDLE_FN inline bool team_ref::in_long_row() const {
+#if HEDDLE_ON_CUDA
+  return false;
+#else
+  return load(proxy_->in_long_row, relaxed) != 0;
 #endif
 }
 
@@ -74,7 +83,7 @@ HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post(command& what, const void*
   constexpr uint64_t together = 16;
   const bool fills = at / together != (at + command_queue_ref::slots_for(carried)) / together;
   if (when == departure::in_row)
-    serve_row();
+    serve_row(what.bytes);
   else if (when == departure::several && !fills)
     notice();
   else
@@ -126,6 +135,8 @@ namespace detail {
 /// the proxy does.
 inline constexpr size_t most_carried =
     HEDDLE_ON_CUDA ? cache_line : command_queue_ref::most_payload;
+/// Where several leave in one call, to copy more than that once more costs less than a call.
+inline constexpr size_t most_carried_in_row = HEDDLE_ON_CUDA ? cache_line : 12288;
 }  // namespace detail
 
 /// Its index in the queue; not_posted if nobody replies: the data travels in the command, or the
@@ -146,14 +157,16 @@ HEDDLE_FN inline uint64_t team_ref::post_put(const void* dst, const void* src, s
     what.signal = proxy_->place_of(signal_word);
     what.value = value;
   }
-  const bool carried = bytes <= detail::most_carried;
+  const bool in_row =
+      bytes > 0 && bytes <= detail::most_carried_in_row && (flags & command::unheeded) != 0;
+  const bool carried = bytes <= detail::most_carried || (in_row && in_long_row());
   if (carried) what.flags |= command::has_payload;
   if (wants_reply && !carried) what.flags |= command::wants_reply;
   departure when = departure::at_once;
-  if (carried && !wants_reply && !signal_word)
-    when = departure::several;
-  else if (carried && bytes > 0 && flags & command::unheeded)
+  if (in_row)
     when = departure::in_row;
+  else if (carried && !wants_reply && !signal_word)
+    when = departure::several;
   const uint64_t posted = post(what, src, when);
   return what.flags & command::wants_reply ? posted : not_posted;
 }
