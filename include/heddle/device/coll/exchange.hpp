@@ -194,8 +194,9 @@ class exchange_channel : mailbox_channel<B> {
   HEDDLE_FN bool run_one_step(bool& going) const {
     if constexpr (standard::is_same_v<Pieces, equal_pieces>) {
       const size_t bytes = args_.sends.bytes;
-      if (bytes > args_.slots_up_to || args_.receives.bytes != bytes || team_.has_network())
-        return false;
+      if (args_.receives.bytes != bytes) return false;
+      if (team_.has_network()) return run_one_step_apart(going);
+      if (bytes > args_.slots_up_to) return false;
       const way by =
           this->stepwise_way(team_.my_pe(), bytes, args_.words_up_to, args_.packets_up_to);
       const piece each = this->part_of(by, 0, bytes);
@@ -215,11 +216,25 @@ class exchange_channel : mailbox_channel<B> {
     }
     return false;
   }
+  /// The same where memory joins no two.
+  HEDDLE_FN bool run_one_step_apart([[maybe_unused]] bool& going) const {
+#if !HEDDLE_ON_CUDA
+    const size_t bytes = args_.sends.bytes;
+    const piece each = this->part_of(way::packets, 0, bytes);
+    if (bytes <= args_.network_slots_up_to && each.bytes <= each.capacity() && team_.is_apart()) {
+      if (each.bytes > 0) going = exchange_one_step<way::packets, true>(each.offset, each.bytes);
+      this->settle_all();
+      return true;
+    }
+#endif
+    return false;
+  }
   HEDDLE_FN bool is_sent_to(int pe) const { return args_.to == everybody || args_.to == pe; }
   HEDDLE_FN bool is_received_from(int pe) const {
     return args_.from == everybody || args_.from == pe;
   }
-  template <way By>
+  /// `Apart`: all others are remote.
+  template <way By, bool Apart = false>
   HEDDLE_APART HEDDLE_FN bool exchange_one_step(size_t offset, size_t bytes) const {
     const piece each{By, offset, bytes};
     const int n_pes = team_.n_pes();
@@ -237,6 +252,8 @@ class exchange_channel : mailbox_channel<B> {
     const auto is_received_from = [=](int pe) { return from == everybody || from == pe; };
     const auto target_of = [=](int pe) { return output + incoming.offset_of(pe); };
     bool going = true;
+    for (int i = 1 + block_.rank(); Apart && i < n_pes; i += block_.size())
+      if (is_received_from(after(i))) this->make_room(after(i), each, 0, false);
     mailbox::flow next = this->flow_with(after(1), By);  // on its way while another is sent to
     HEDDLE_ROLLED
     for (int i = 1; i < n_pes; ++i) {
@@ -245,12 +262,14 @@ class exchange_channel : mailbox_channel<B> {
       if (i + 1 < n_pes) next = this->flow_with(after(i + 1), By);
       if (!is_sent_to(pe)) continue;
       going &= this->has_room(pe, each, 0, flow);
-      if (going) this->write(pe, each, 0, input + outgoing.offset_of(pe), flow);
+      if (going && !Apart) this->write(pe, each, 0, input + outgoing.offset_of(pe), flow);
     }
     if (!words) {
       going = block_.all(going);
       for (int i = 1 + block_.rank(); going && i < n_pes; i += block_.size())
-        if (is_sent_to(after(i))) this->fill_slot(after(i), each, 0, nullptr);
+        if (is_sent_to(after(i)))
+          this->fill_slot(after(i), each, 0,
+                          Apart ? input + outgoing.offset_of(after(i)) : nullptr);
     }
     if (is_sent_to(me) && is_received_from(me)) {
       const byte* source = input + outgoing.offset_of(me);
@@ -283,7 +302,7 @@ class exchange_channel : mailbox_channel<B> {
       const bool receives = is_received_from(pe);
       if (receives) this->give_back(pe, each, 0, sends);
       this->count_one_step_with(pe, each, sends, receives);
-      if (receives && !words) this->expect_slot(pe);
+      if (receives && !words && !Apart) this->expect_slot(pe);
     }
     return going;
   }

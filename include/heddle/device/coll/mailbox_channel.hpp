@@ -362,7 +362,11 @@ class mailbox_channel {
       box.ll_flow.emptied = box.ll_flow.sent;
       box.simple_flow.emptied = box.simple_flow.sent;
     }
-    if (sends) count_units(pe, each, true);
+    if (sends) {
+      box.ll_flow.told = box.ll_flow.received;  // as the other does
+      box.simple_flow.told = box.simple_flow.received;
+      count_units(pe, each, true);
+    }
     if (receives) count_units(pe, each, false);
   }
   /// All of a piece in one direction, by one thread.
@@ -380,9 +384,12 @@ class mailbox_channel {
   }
   /// What was sent from memory of the user's has left it. By the threads that have sent.
   HEDDLE_FN void settle_all() const {
-    for (int i = 1 + block_.rank(); i < team_.n_pes(); i += block_.size())
-      for (int slot = 0; team_.is_remote(after(i)) && slot < mailbox::slots; ++slot)
-        settle(after(i), slot);
+    for (int i = 1 + block_.rank(); i < team_.n_pes(); i += block_.size()) {
+      const int pe = after(i);
+      if (!team_.is_remote(pe)) continue;
+      HEDDLE_ROLLED
+      for (int slot = 0; slot < mailbox::slots; ++slot) settle(pe, slot);
+    }
   }
   /// Sends from where the bytes are. They are in use until it is settled.
   HEDDLE_FN void lend(int pe, uint64_t number, byte* target, const byte* source, size_t bytes,
