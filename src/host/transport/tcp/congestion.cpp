@@ -62,14 +62,16 @@ void choose_congestion_control(int socket, const std::string& wish) {
 void heed_distance(int socket, const std::string& wish, std::chrono::microseconds round_trip) {
   if (wish != "auto" || round_trip < near) return;
   const auto fresh = new_socket();
-  if (const auto usual = choice_of(fresh.get()); usual != choice_of(socket))
+  if (const auto usual = choice_of(fresh.get());
+      is_for_long_ways(usual) && choice_of(socket) == "reno")
     (void)choose(socket, usual);
 }
 
 std::chrono::microseconds round_trip_of(int socket) {
   tcp_info info{};
   socklen_t size = sizeof info;
-  const bool is_known = ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0;
+  const bool is_known =
+      ::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 && info.tcpi_rtt > 0;
   return is_known ? std::chrono::microseconds(info.tcpi_rtt) : std::chrono::microseconds::max();
 }
 
