@@ -58,8 +58,10 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
   const auto until = heddle::init_deadline(environment_);
   device_ = heddle::pe_device::choose(environment_, *bootstrap_, until);
   preload_kernels();
-  const heddle::team_memory_pool::shape places = {
-      .places = environment_.max_teams, .world_size = n_pes(), .with_links = has_links()};
+  const heddle::team_memory_pool::shape places = {.places = environment_.max_teams,
+                                                  .world_size = n_pes(),
+                                                  .with_links = has_links(),
+                                                  .of_cuda = !device_->is_host()};
   const auto internal_bytes = heddle::team_memory_pool::bytes_needed(places);
   heap_ = std::make_unique<heddle::symmetric_heap>(*bootstrap_, options_of_heap(internal_bytes),
                                                    device_->heap_memory());

@@ -20,8 +20,9 @@ std::size_t scratch_offset(int world_size) {
                      static_cast<std::size_t>(world_size) * sizeof(team_memory_pool::mail));
 }
 std::size_t bytes_of_place(const team_memory_pool::shape& shape) {
-  return whole_pages(scratch_offset(shape.world_size) +
-                     channel_scratch::bytes_per_team(shape.world_size, shape.with_links));
+  return whole_pages(
+      scratch_offset(shape.world_size) +
+      channel_scratch::bytes_per_team(shape.world_size, shape.with_links, shape.of_cuda));
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ class team_memory_pool {
     int places = max_places;
     int world_size = 1;
     bool with_links = true;  ///< memory for rings and trees
+    bool of_cuda = false;    ///< for kernels on a GPU
   };
 
   /// In the front of this PE's heap of that memory, which has bytes_needed() and outlives it.

@@ -152,14 +152,18 @@ TEST_CASE("multicast is chosen where the user has asked for it and it is there")
 }
 
 TEST_CASE("a team's memory is enough for all smaller teams") {
-  for (const bool with_links : {false, true}) {
-    std::size_t known = 0;
-    for (int n = 1; n <= 200; ++n) {
-      const auto bytes = channel_scratch::bytes_per_team(n, with_links);
-      CHECK(bytes >= known);
-      known = bytes;
+  for (const bool with_links : {false, true})
+    for (const bool of_cuda : {false, true}) {
+      std::size_t known = 0;
+      for (int n = 1; n <= 200; ++n) {
+        const auto bytes = channel_scratch::bytes_per_team(n, with_links, of_cuda);
+        CHECK(bytes >= known);
+        known = bytes;
+      }
     }
-  }
+  CHECK(channel_scratch::bytes_per_team(2, false, true) < std::size_t{14}
+                                                              << 20);  // docs/running.md
+  CHECK(channel_scratch::bytes_per_team(8, false, true) < std::size_t{31} << 20);
 }
 
 TEST_CASE("a plan follows from the question, and what is forced is obeyed or refused") {

@@ -56,7 +56,7 @@ struct pair_memory {
 ///     one-shot   [c][half][pe]   slots that only that PE writes: of LL words, of LL128 lines, or
 ///                                a flag and data
 ///     mailboxes  [c][pe]         see mailbox.hpp
-///     wide rings [c][pe]         the same: of teams of up to max_wide_pes
+///     wide rings [c][pe]         the same: of teams of up to max_wide_pes, of host devices alone
 ///     links      [c]             see link.hpp
 ///     hops       [c]             see hop.hpp; of large teams alone, as the pairs. Links are after
 ///                                all that small teams have, so that a team without rings and trees
@@ -86,7 +86,7 @@ class channel_scratch {
   }
 
   /// Channels of what goes by mailboxes in a team with remote PEs: each lends up to all slots to
-  /// each of them at a time, and half of the queue to the proxy has room for that.
+  /// each of them at a time, and half of the queue to the proxy has room for these commands.
   HEDDLE_FN static constexpr int network_channels(int n_pes) {
     const int channels = static_cast<int>(command_queue_ref::slots) / (2 * mailbox::slots * n_pes);
     return channels < 1 ? 1 : channels < max_slot_channels ? channels : max_slot_channels;
@@ -158,25 +158,27 @@ class channel_scratch {
     return reinterpret_cast<mailbox*>(
         base_ + mailbox_offset(n_pes_))[channel_ * n_pes_ + static_cast<size_t>(pe)];
   }
-  /// [pe]: where its packets come, if it is remote; null: in its mailbox. A GPU's are not many.
+  /// [pe]: where its packets come, if it is remote; null: in its mailbox. (A GPU's memory is dear,
+  /// and a look at what is waited for takes it longer than a word of credit.)
   HEDDLE_FN mailbox::wide_ring* wide_rings() const {
     if (HEDDLE_ON_CUDA || n_pes_ > max_wide_pes || channel_ >= max_wide_channels) return nullptr;
     return reinterpret_cast<mailbox::wide_ring*>(base_ + wide_offset(n_pes_)) + channel_ * n_pes_;
   }
   /// `num_links` of them.
   HEDDLE_FN link_memory* links() const {
-    return reinterpret_cast<link_memory*>(base_ + link_offset(n_pes_)) + channel_ * num_links;
+    return reinterpret_cast<link_memory*>(base_ + link_offset(n_pes_, on_cuda)) +
+           channel_ * num_links;
   }
 
   /// Of a team of more than max_direct_pes.
   HEDDLE_FN hop_memory& hop(int k) const {
-    return reinterpret_cast<hop_memory*>(base_ + link_offset(n_pes_) +
+    return reinterpret_cast<hop_memory*>(base_ + link_offset(n_pes_, on_cuda) +
                                          links_bytes)[channel_ * num_hops + static_cast<size_t>(k)];
   }
 
   /// The same: of transfers with `pe`.
   HEDDLE_FN pair_memory& pair_with(int pe) const {
-    return reinterpret_cast<pair_memory*>(base_ + link_offset(n_pes_) + links_bytes +
+    return reinterpret_cast<pair_memory*>(base_ + link_offset(n_pes_, on_cuda) + links_bytes +
                                           hops_bytes)[static_cast<size_t>(pe)];
   }
   static constexpr int num_landings = 16;
@@ -189,14 +191,16 @@ class channel_scratch {
   }
 
   /// Of any team of at most n_pes PEs. (The larger ones have no direct algorithms.)
-  HEDDLE_FN static constexpr size_t bytes_per_team(int n_pes, bool with_links = true) {
+  HEDDLE_FN static constexpr size_t bytes_per_team(int n_pes, bool with_links = true,
+                                                   bool of_cuda = false) {
     const bool is_large = n_pes > max_direct_pes;
-    return link_offset(static_cast<size_t>(is_large ? max_direct_pes : n_pes)) +
+    return link_offset(static_cast<size_t>(is_large ? max_direct_pes : n_pes), of_cuda) +
            (with_links ? links_bytes : 0) +
            (is_large ? hops_bytes + static_cast<size_t>(n_pes) * sizeof(pair_memory) : 0);
   }
 
  private:
+  static constexpr bool on_cuda = HEDDLE_ON_CUDA;
   static constexpr size_t line = 2 * cache_line;
   static constexpr size_t staging_bytes = size_t{4} << 20;  ///< of all channels, in one direction
   static constexpr size_t links_bytes = size_t{max_slot_channels} * num_links * sizeof(link_memory);
@@ -229,9 +233,10 @@ class channel_scratch {
   HEDDLE_FN static constexpr size_t wide_offset(size_t n) {
     return mailbox_offset(n) + max_slot_channels * direct_pes(n) * sizeof(mailbox);
   }
-  HEDDLE_FN static constexpr size_t link_offset(size_t n) {
+  /// Teams of more have room for the wide rings of smaller ones, which may take their place.
+  HEDDLE_FN static constexpr size_t link_offset(size_t n, bool of_cuda) {
     const size_t wide = n < max_wide_pes ? n : direct_pes(n) > 0 ? max_wide_pes : 0;
-    return wide_offset(n) + max_wide_channels * wide * sizeof(mailbox::wide_ring);
+    return wide_offset(n) + (of_cuda ? 0 : max_wide_channels * wide * sizeof(mailbox::wide_ring));
   }
 
   byte* base_;
