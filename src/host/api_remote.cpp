@@ -75,7 +75,7 @@ struct checked_put {
     const auto& place = team.runtime().place();
     if (team.host_ref().is_remote(pe)) {
       // What a command carries this thread copies, which does not reach a GPU's memory.
-      byte carried[command_queue_ref::most_payload];
+      byte carried[command_queue_ref::usual_payload];
       const bool copies = !place.is_host() && bytes <= sizeof carried;
       if (copies) place.copy(carried, src, bytes);
       return team.host_ref().put(host_thread, dst, copies ? carried : src, bytes, pe);

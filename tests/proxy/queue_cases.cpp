@@ -30,7 +30,7 @@ TEST_CASE("of more commands than slots, from several threads, none is lost or ov
           mine.random.seed(job.seed() + static_cast<std::uint64_t>(self.pe * threads + t));
           auto* words = mine.user<std::uint64_t>(4096) + static_cast<std::size_t>(t) * n;
           // Payloads of every length, so that they wrap round the ring's end at every slot.
-          std::uint64_t values[command_queue_ref::most_payload / 8];
+          std::uint64_t values[command_queue_ref::usual_payload / 8];
           for (int i = 0; i < n;) {
             const auto most =
                 std::min<std::size_t>(std::size(values), static_cast<std::size_t>(n - i));
@@ -56,6 +56,34 @@ TEST_CASE("of more commands than slots, from several threads, none is lost or ov
         expect(found == (static_cast<std::uint64_t>(t) << 32 | static_cast<std::uint64_t>(i + 1)),
                fmt::format("word {} of thread {} is {:#x}", i, t, found));
       }
+  });
+}
+
+TEST_CASE("messages in a row, of every length that a command carries, come whole and in order") {
+  constexpr std::size_t most = command_queue_ref::most_payload;
+  const int n = rounds(400);
+  proxy_job job(
+      {.n_pes = 2, .contexts = 1, .user_bytes = static_cast<std::size_t>(n) * most + 4096});
+  const auto length_of = [](int i) { return most - static_cast<std::size_t>(i) * 7919 % most; };
+  std::vector<byte> source(most + static_cast<std::size_t>(n));
+  for (auto& each : source) each = static_cast<byte>((&each - source.data()) * 31 % 251);
+  job.run([&](test_pe& self) {
+    auto* arrived = self.user<std::uint64_t>(0);
+    const auto place_of = [&](int i) {
+      return self.user<byte>(4096) + static_cast<std::size_t>(i) * most;
+    };
+    if (self.pe == 0)
+      for (int i = 0; i < n; ++i)
+        self.team.send(place_of(i), source.data() + i, length_of(i), arrived,
+                       static_cast<std::uint64_t>(i) + 1, 1);
+    else
+      for (int i = 0; i < n; ++i) {
+        self.wait(arrived, cmp::ge, static_cast<std::uint64_t>(i) + 1, "a message");
+        expect(std::memcmp(place_of(i), source.data() + i, length_of(i)) == 0,
+               fmt::format("message {} of {} bytes is not what was sent", i, length_of(i)));
+      }
+    self.barrier();
+    self.team.quiet();
   });
 }
 

@@ -27,6 +27,7 @@ struct proxy_ref {
   void (*notice)(void* proxy);
   /// serve, for what nobody on this PE waits for: of many in a row several leave together.
   void (*serve_row)(void* proxy, size_t bytes);
+  size_t most_in_row;          ///< bytes of a message, which a command carries in a long row
   const int32_t* held;         ///< messages of a row that have not left yet
   const int32_t* in_long_row;  ///< not 0: what follows soon leaves with others
   void* proxy;

@@ -215,6 +215,8 @@ class team_ref {
   HEDDLE_APART HEDDLE_FN uint64_t send_borrowed(byte* dst, const byte* src, size_t bytes,
                                                 uint64_t* word, uint64_t value, int pe) const;
   HEDDLE_APART HEDDLE_FN void await_borrowed(uint64_t sent, int pe) const;
+  /// What was sent leaves now, if it was kept for others to come.
+  HEDDLE_FN void end_row() const;
   /// Who writes into a peer's own memory without waiting for that peer looks itself whether to go
   /// on: a PE that has left with an error has the memory for other things. By all threads of a
   /// group, with one answer.
@@ -315,7 +317,6 @@ class team_ref {
   HEDDLE_FN void notice() const;
   HEDDLE_FN void serve_row(size_t bytes) const;
   HEDDLE_FN bool in_long_row() const;
-  HEDDLE_FN void end_row() const;
 
   // Through the proxy: team_remote.hpp.
   /// When a command leaves, as far as the thread that posts it sees to that.

@@ -59,7 +59,7 @@ class message_row {
   void added(clock::time_point now) { last_.store(now, relaxed); }
   /// Somebody waits: the next message is the first of a row.
   void over() {
-    if (row_.load(relaxed) == 0) return;
+    if (row_.load(relaxed) == 0 && load(&is_long_, relaxed) == 0) return;
     row_.store(0, relaxed);
     store(&is_long_, 0, relaxed);
   }

@@ -105,6 +105,9 @@ void proxy::add_queues(const options& options, bool for_host, proxy_ref& ref) {
   };
   ref.held = row_.held();
   ref.in_long_row = row_.is_long();
+  ref.most_in_row = network_->about().most_message_bytes > command_queue_ref::most_payload
+                        ? command_queue_ref::most_payload
+                        : command_queue_ref::usual_payload;
   ref.proxy = this;
   ref.drivers = &drivers_;
   ref.nap = [](void* self, std::uint64_t ns) { static_cast<proxy*>(self)->nap(nanoseconds(ns)); };

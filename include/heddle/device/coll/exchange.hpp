@@ -254,15 +254,18 @@ class exchange_channel : mailbox_channel<B> {
     bool going = true;
     for (int i = 1 + block_.rank(); Apart && i < n_pes; i += block_.size())
       if (is_received_from(after(i))) this->make_room(after(i), each, 0, false);
-    mailbox::flow next = this->flow_with(after(1), By);  // on its way while another is sent to
+    for (int i = 1; Apart && i < n_pes; ++i)
+      if (is_sent_to(after(i))) going &= this->has_room(after(i), each, 0, false);
+    mailbox::flow next{};  // on its way while another is sent to
+    if (!Apart) next = this->flow_with(after(1), By);
     HEDDLE_ROLLED
-    for (int i = 1; i < n_pes; ++i) {
+    for (int i = 1; !Apart && i < n_pes; ++i) {
       const int pe = after(i);
       const mailbox::flow flow = next;
       if (i + 1 < n_pes) next = this->flow_with(after(i + 1), By);
       if (!is_sent_to(pe)) continue;
       going &= this->has_room(pe, each, 0, flow);
-      if (going && !Apart) this->write(pe, each, 0, input + outgoing.offset_of(pe), flow);
+      if (going) this->write(pe, each, 0, input + outgoing.offset_of(pe), flow);
     }
     if (!words) {
       going = block_.all(going);

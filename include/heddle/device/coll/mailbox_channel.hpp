@@ -156,8 +156,9 @@ class mailbox_channel {
       return store(&at(pe)->simple.flag(number).filled, number + 1, release);
     const int me = team_.my_pe();
     const bool wide = has_wide_rings();
-    lend(pe, number / slot_units + number, unit(me, number, wide), source, out.bytes_in(step),
-         &flag(me, number, wide).filled, number + 1);
+    // Packets of one unit to 32 take different slots one after the other, at least four.
+    lend(pe, number + number / slot_units + number / 16, unit(me, number, wide), source,
+         out.bytes_in(step), &flag(me, number, wide).filled, number + 1);
   }
 
   // ---- receiving: by one thread each, then, all having agreed, the data ----
@@ -182,7 +183,7 @@ class mailbox_channel {
   HEDDLE_FN const byte* slot_data(int pe, const piece& in, size_t step) const {
     return unit(pe, in.first_unit_of(step, from(pe).simple_flow.received), is_wide(pe));
   }
-  /// What `pe` sends next comes while this PE does other things.
+  /// What `pe`, which is mapped, sends next comes while this PE does other things.
   HEDDLE_HOT HEDDLE_FN void expect_slot(int pe) const {
     const uint64_t number = from(pe).simple_flow.received;
     prefetch(&from(pe).simple.flag(number));

@@ -33,6 +33,8 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B, L
     parts_ = parts_of_sent();
     this->run_all();
     this->settle_all();
+    // What has come without a wait must not leave others waiting for what was sent.
+    if (!HEDDLE_ON_CUDA && block_.rank() == 0 && receives()) team_.end_row();
   }
 
  private:
@@ -42,6 +44,11 @@ class transfer_channel : mailbox_channel<B>, transfer_loop<transfer_channel<B, L
     bool met;  ///< and must leave
   };
 
+  HEDDLE_FN bool receives() const {
+    for (int k = 0; k < args_.n; ++k)
+      if (!list_[k].is_send) return true;
+    return false;
+  }
   HEDDLE_FN bool is_direct(const transfer& t) const {
     return t.bytes > (team_.is_remote(t.pe) ? args_.network_slots_up_to : args_.slots_up_to);
   }

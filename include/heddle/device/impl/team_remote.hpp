@@ -134,9 +134,7 @@ namespace detail {
 /// Bytes of a put that its command brings along. A thread of a GPU copies by itself no quicker than
 /// the proxy does.
 inline constexpr size_t most_carried =
-    HEDDLE_ON_CUDA ? cache_line : command_queue_ref::most_payload;
-/// Where several leave in one call, to copy more than that once more costs less than a call.
-inline constexpr size_t most_carried_in_row = HEDDLE_ON_CUDA ? cache_line : 12288;
+    HEDDLE_ON_CUDA ? cache_line : command_queue_ref::usual_payload;
 }  // namespace detail
 
 /// Its index in the queue; not_posted if nobody replies: the data travels in the command, or the
@@ -157,8 +155,7 @@ HEDDLE_FN inline uint64_t team_ref::post_put(const void* dst, const void* src, s
     what.signal = proxy_->place_of(signal_word);
     what.value = value;
   }
-  const bool in_row =
-      bytes > 0 && bytes <= detail::most_carried_in_row && (flags & command::unheeded) != 0;
+  const bool in_row = bytes > 0 && bytes <= proxy_->most_in_row && (flags & command::unheeded) != 0;
   const bool carried = bytes <= detail::most_carried || (in_row && in_long_row());
   if (carried) what.flags |= command::has_payload;
   if (wants_reply && !carried) what.flags |= command::wants_reply;
