@@ -20,45 +20,45 @@ struct piece {
   size_t offset;  ///< where it begins, bytes
   size_t bytes;
 
-  HEDDLE_FN size_t capacity() const {
+  HEDDLE_HOT HEDDLE_FN size_t capacity() const {
     if (by == way::words) return mailbox::ll_step;
     if (by != way::packets) return mailbox::simple_capacity;
     return bytes <= mailbox::most_at_once ? mailbox::most_at_once : mailbox::packet_capacity;
   }
-  HEDDLE_FN size_t steps() const {
+  HEDDLE_HOT HEDDLE_FN size_t steps() const {
     // Divisors that the compiler knows.
     if (by == way::words) return (bytes + mailbox::ll_step - 1) / mailbox::ll_step;
     if (by == way::slots) return (bytes + mailbox::simple_capacity - 1) / mailbox::simple_capacity;
     return by == way::packets ? (bytes + capacity() - 1) / capacity() : 0;
   }
-  HEDDLE_FN size_t bytes_in(size_t step) const {
+  HEDDLE_HOT HEDDLE_FN size_t bytes_in(size_t step) const {
     const size_t done = step * capacity();
     return bytes - done < capacity() ? bytes - done : capacity();
   }
-  HEDDLE_FN size_t offset_in(size_t step) const { return offset + step * capacity(); }
+  HEDDLE_HOT HEDDLE_FN size_t offset_in(size_t step) const { return offset + step * capacity(); }
   /// The count of LL words or units with which a step ends, and all, if it was `before`.
-  HEDDLE_FN uint64_t end_of(size_t step, uint64_t before) const {
+  HEDDLE_HOT HEDDLE_FN uint64_t end_of(size_t step, uint64_t before) const {
     if (by == way::words) return before + step * (mailbox::ll_step / 8) + (bytes_in(step) + 7) / 8;
     const size_t units =
         by == way::slots ? capacity() / mailbox::unit_bytes : units_of(bytes_in(step));
     return first_unit_of(step, before) + units;
   }
-  HEDDLE_FN uint64_t end(uint64_t before) const {
+  HEDDLE_HOT HEDDLE_FN uint64_t end(uint64_t before) const {
     if (by == way::words) return before + (bytes + 7) / 8;
     return end_of(steps() - 1, before);
   }
   /// With which the slot or packet of a step begins.
-  HEDDLE_FN uint64_t first_unit_of(size_t step, uint64_t before) const {
+  HEDDLE_HOT HEDDLE_FN uint64_t first_unit_of(size_t step, uint64_t before) const {
     const uint64_t whole = capacity() / mailbox::unit_bytes;
     const uint64_t begin = is_aligned(before) ? (before + whole - 1) & ~(whole - 1) : before;
     return begin + step * whole;
   }
 
  private:
-  HEDDLE_FN static uint64_t units_of(size_t bytes) {
+  HEDDLE_HOT HEDDLE_FN static uint64_t units_of(size_t bytes) {
     return (bytes + mailbox::unit_bytes - 1) / mailbox::unit_bytes;
   }
-  HEDDLE_FN bool is_aligned(uint64_t before) const {
+  HEDDLE_HOT HEDDLE_FN bool is_aligned(uint64_t before) const {
     return by == way::slots || bytes > capacity() ||
            before % mailbox::units + units_of(bytes) > mailbox::units;
   }
