@@ -161,8 +161,8 @@ TEST_CASE("a team's memory is enough for all smaller teams") {
         known = bytes;
       }
     }
-  CHECK(channel_scratch::bytes_per_team(2, false, true) < std::size_t{14}
-                                                              << 20);  // docs/running.md
+  // As docs/running.md says.
+  CHECK(channel_scratch::bytes_per_team(2, false, true) < std::size_t{14} << 20);
   CHECK(channel_scratch::bytes_per_team(8, false, true) < std::size_t{31} << 20);
 }
 

@@ -58,10 +58,7 @@ bool command_engine::put_in_records(active_command& command) {
     std::byte* data = append(what.pe, command.lane, header);
     if (!data) return false;
     if (what.flags & command::has_payload) {
-      if (command.done == 0 && now <= command.payload[0].size())
-        std::memcpy(data, command.payload[0].data(), now);
-      else
-        copy_payload(data, command.payload, command.done, now);
+      copy_payload(data, command.payload, command.done, now);
     } else {
       memory_.read(0, data, reinterpret_cast<const std::byte*>(what.local) + command.done, now);
     }

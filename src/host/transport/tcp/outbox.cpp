@@ -92,6 +92,7 @@ std::size_t outbox::drop_unwanted(transport::listener& listener) {
 }
 
 outbox::outcome outbox::send(int socket, transport::listener& listener) {
+  // Most calls; a message is always wanted.
   const bool is_one_message = waiting_.size() == 1 && waiting_.front().message;
   const std::size_t asked_about = is_one_message ? 1 : drop_unwanted(listener);
   if (waiting_.empty()) return outcome::something;
@@ -149,6 +150,7 @@ bool outbox::forget_data() {
 }
 
 void outbox::clear() {
+  if (waiting_.empty()) return;  // mostly: all has been sent
   for (const auto& one : waiting_)
     if (one.message) pool_->give_back(one.message);
   waiting_.clear();

@@ -146,7 +146,7 @@ std::byte* stream_transport::exposed_place(const operation_header& header) const
 }
 
 stream& stream_transport::stream_of(int pe, int lane) {
-  auto& place = peers_[static_cast<std::size_t>(pe)].streams[static_cast<std::size_t>(lane)];
+  auto& place = peers_.at(static_cast<std::size_t>(pe)).streams.at(static_cast<std::size_t>(lane));
   if (!place) [[unlikely]] {
     place = std::make_unique<stream>(pool_, pe, lane);
     if (peers_[static_cast<std::size_t>(pe)].has_left) place->now = stream::state::left;
@@ -167,7 +167,7 @@ void stream_transport::forget_unsent(stream& of) {
   std::erase(unsent_, &of);
   of.has_unsent = of.is_blocked = false;
   if (of.watched & EPOLLOUT) watch(of, EPOLLIN);
-  if (!of.out.empty()) of.out.clear();
+  of.out.clear();
 }
 
 bool stream_transport::post_write(int lane, const remote_place& to, const void* from,
