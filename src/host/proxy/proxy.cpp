@@ -35,6 +35,10 @@ constexpr microseconds watchful{20};
 /// them at it, so that it takes over after at most about as long as they have been.
 constexpr microseconds shortest_tick{200};
 constexpr microseconds longest_tick{10000};
+/// Where a timer comes late (0.3 ms where timers are emulated, 40 us elsewhere) a look takes about
+/// as long from whoever drives: a tick is so many times longer, within this limit.
+constexpr int ticks_per_lateness = 128;
+constexpr microseconds longest_tick_if_late{50000};
 /// Between looks at what gives no event: this part of how long nothing has happened.
 constexpr int nap_part = 64;
 constexpr microseconds shortest_nap{50};
@@ -344,8 +348,15 @@ void proxy::sleep() {
   const bool at_this_moment = load(&drivers_, relaxed) > 0 || driving_.is_locked();
   if (helped != std::exchange(helped_before_, helped) || at_this_moment) {
     const bool may_be_long = at_this_moment && !row_.may_hold();
-    tick_ = may_be_long ? std::clamp(2 * tick_, shortest_tick, longest_tick) : shortest_tick;
-    return wait(false, tick_);
+    const auto longest = std::clamp<nanoseconds>(ticks_per_lateness * lateness_, longest_tick,
+                                                 longest_tick_if_late);
+    tick_ = may_be_long ? std::clamp<nanoseconds>(2 * tick_, shortest_tick, longest)
+                        : shortest_tick;
+    const auto due = clock::now() + tick_;
+    wait(false, tick_);
+    const nanoseconds late = clock::now() - due;
+    if (late > nanoseconds(0)) lateness_ += (late - lateness_) / 8;
+    return;
   }
   tick_ = shortest_tick;
   is_asleep_.store(true);

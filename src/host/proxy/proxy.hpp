@@ -131,7 +131,8 @@ class proxy {
   // Of the proxy's thread:
   std::uint32_t helped_before_ = 0;
   bool owes_a_look_ = false;  ///< to somebody who asked or rang
-  std::chrono::microseconds tick_{};
+  std::chrono::nanoseconds tick_{};
+  std::chrono::nanoseconds lateness_{};  ///< of ticks, on average
   std::chrono::steady_clock::time_point moved_at_{};
   unique_fd doorbell_;
   std::thread thread_;
