@@ -38,12 +38,6 @@ class all_reduce_sweep {
       throw std::runtime_error("the benchmark is for at most 64 processes");
   }
 
-  /// Writes all of both buffers: once, before the first measurement on them.
-  void fill() {
-    for (std::size_t i = 0; i < contender_.capacity(); ++i) contender_.input()[i] = base(pe_, i);
-    for (std::size_t i = 0; i < contender_.capacity(); ++i) contender_.output()[i] = -1;
-  }
-
   /// The largest x of all processes, through the very operation that is measured.
   double agree(double x) {
     float* input = contender_.input() + control_;
@@ -57,6 +51,7 @@ class all_reduce_sweep {
   /// Back to back calls; each changes the first and the last element of the input.
   double time(std::size_t bytes, const effort& effort) {
     const std::size_t count = bytes / sizeof(float);
+    fill(count);
     const double us = time_per_iteration(
         [&](std::uint64_t iterations) {
           float* input = contender_.input();
@@ -80,6 +75,7 @@ class all_reduce_sweep {
   /// the data has to move from one processor's cache to the other's. Each call is timed by itself.
   double time_fresh(std::size_t bytes, const effort& effort) {
     const std::size_t count = bytes / sizeof(float);
+    fill(count);
     float* input = contender_.input();
     std::vector<double> samples;
     double spent = 0;
@@ -98,6 +94,14 @@ class all_reduce_sweep {
   }
 
  private:
+  /// Every measurement begins with arrays that their owners have just written, as a program's are.
+  /// Lines that both processors have read, as the bare `pull` reads them, stay in the cache that
+  /// the two share, and whatever runs next is quicker by a third from 2 to 16 MiB.
+  void fill(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) contender_.input()[i] = base(pe_, i);
+    for (std::size_t i = 0; i < count; ++i) contender_.output()[i] = -1;
+  }
+
   // Small integers: every sum is exact, in any order.
   static float base(int pe, std::size_t i) {
     return static_cast<float>((i * 7 + static_cast<std::size_t>(pe) * 3) % 61);
@@ -157,7 +161,6 @@ void measure_all_reduce(all_reduce_sweep<Contender>& sweep, int my_pe, const std
 template <all_reduce_contender Contender>
 void sweep_all_reduce(Contender& contender, const std::string& variant, const options& options) {
   all_reduce_sweep<Contender> sweep(contender);
-  sweep.fill();
   for (const std::size_t bytes : options.sizes())
     measure_all_reduce(sweep, contender.my_pe(), variant, bytes, options);
 }

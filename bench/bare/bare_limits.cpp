@@ -35,15 +35,12 @@ void copies(bare::pair& pair, const options& options) {
 /// Size by size, all variants: a variant must not lose for where the processors were meanwhile.
 void all_reduces(bare::pair& pair, const options& options) {
   std::uint64_t epoch = 0;
-  bool filled = false;
   for (const std::size_t bytes : options.sizes())
     for (const auto& algorithm : bare::algorithms()) {
       if (bytes < algorithm.min_bytes || bytes > algorithm.max_bytes) continue;
       for (const bare::kernels* kernels : bare::usable_kernels()) {
         bare::contender contender(pair, algorithm, *kernels, epoch);
         all_reduce_sweep sweep(contender);
-        if (!filled) sweep.fill();
-        filled = true;
         measure_all_reduce(sweep, pair.me(), algorithm.name + " " + kernels->name, bytes, options);
       }
     }

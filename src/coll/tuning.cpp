@@ -80,7 +80,9 @@ tuning read_tuning(std::string_view text, const std::string& name, const tuning&
   const auto found = profile.find("ways");
   if (found == profile.end() || !found->is_object()) wrong("it has no object \"ways\"");
   tuning result = base;
-  for (const auto& [key, value] : found->items()) {
+  for (const auto& entry : found->items()) {
+    const auto& key = entry.key();
+    const auto& value = entry.value();
     const auto* known =
         std::find_if(ways.begin(), ways.end(), [&](const way& each) { return each.name == key; });
     if (known == ways.end()) wrong(fmt::format("\"{}\" is not a way that heddle has", key));

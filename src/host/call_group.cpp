@@ -94,7 +94,8 @@ void call_group::add(heddle_team& team, heddle_stream_t stream, bool is_send, vo
   const auto found = std::find_if(batches_.begin(), batches_.end(), [&](const batch& each) {
     return each.team == &team && each.stream == stream;
   });
-  auto& list = found != batches_.end() ? found->list : batches_.emplace_back(&team, stream).list;
+  auto& list =
+      found != batches_.end() ? found->list : batches_.emplace_back(batch{&team, stream, {}}).list;
   list.add(is_send, memory, bytes, pe);
 }
 

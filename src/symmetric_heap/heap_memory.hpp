@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,8 +30,8 @@ class heap_memory {
   [[nodiscard]] int slot_of(int pe) const { return slots_[static_cast<std::size_t>(pe)]; }
   /// Whether any of the bytes is in a slot.
   [[nodiscard]] bool meets(const void* address, std::size_t bytes) const {
-    const auto* first = static_cast<const std::byte*>(address);
-    return first < slot(num_slots_) && start_ < first + bytes;
+    const auto number = [](const void* at) { return reinterpret_cast<std::uintptr_t>(at); };
+    return number(address) < number(slot(num_slots_)) && number(start_) < number(address) + bytes;
   }
 
   /// How much of this PE's heap, from its base, has memory. symmetric_heap::bytes_backed() is what

@@ -64,8 +64,10 @@ void exchange(const local_team& team, const team_domains& domains, int pe, unsig
 }  // namespace
 
 TEST_CASE("by leaders, in domains of any sizes, dealt in any way") {
-  for (const auto& [n_pes, each] :
+  for (const auto& shape :
        {std::pair{2, 1}, {4, 2}, {3, 2}, {5, 4}, {6, 3}, {6, 2}, {8, 3}, {8, 4}}) {
+    const int n_pes = shape.first;
+    const int each = shape.second;
     if (is_cut_short() && n_pes > 4) continue;
     for (const bool in_turn : {false, true}) {
       const local_team team(n_pes, {.threads = block_threads()});
@@ -73,7 +75,7 @@ TEST_CASE("by leaders, in domains of any sizes, dealt in any way") {
       CAPTURE(n_pes);
       CAPTURE(each);
       CAPTURE(in_turn);
-      const auto in_a_round = [&, n_pes = n_pes](bool to_each) {
+      const auto in_a_round = [&](bool to_each) {
         return leaders_args::in_a_round(n_pes, domains.largest(), to_each);
       };
       CHECK_NOTHROW(team.run([&](int pe) {

@@ -23,7 +23,8 @@ class program_buffer {
     for (const auto each : allocations) {
       CUmemAllocationProp kind{};
       kind.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-      kind.location = {location, {location == CU_MEM_LOCATION_TYPE_DEVICE ? device.ordinal() : 0}};
+      kind.location.type = location;
+      kind.location.id = location == CU_MEM_LOCATION_TYPE_DEVICE ? device.ordinal() : 0;
       kind.requestedHandleTypes = types;
       CUmemGenericAllocationHandle handle = 0;
       done(driver_.mem_create(&handle, each, &kind, 0));
@@ -31,8 +32,10 @@ class program_buffer {
       done(driver_.mem_release(handle));
       at += each;
     }
-    const CUmemAccessDesc access{{CU_MEM_LOCATION_TYPE_DEVICE, {device.ordinal()}},
-                                 CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+    CUmemAccessDesc access{};
+    access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    access.location.id = device.ordinal();
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
     done(driver_.mem_set_access(start_, bytes_, &access, 1));
   }
   ~program_buffer() {

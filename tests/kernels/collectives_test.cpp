@@ -29,19 +29,19 @@ TEST_CASE("every collective is right, in every way and any kind of memory") {
     std::string algorithm;
     std::string protocol;
   };
-  for (const auto& [algo, proto] : std::vector<choice>{{"", ""},
-                                                       {"one_shot", "ll"},
-                                                       {"one_shot", "simple"},
-                                                       {"direct", ""},
-                                                       {"ring", ""},
-                                                       {"hierarchical", ""},
-                                                       {"two_shot", ""},
-                                                       {"tree", "ll"}}) {
-    ::setenv("HEDDLE_ALGO", algo.c_str(), 1);
-    ::setenv("HEDDLE_PROTO", proto.c_str(), 1);
+  for (const auto& way : std::vector<choice>{{"", ""},
+                                             {"one_shot", "ll"},
+                                             {"one_shot", "simple"},
+                                             {"direct", ""},
+                                             {"ring", ""},
+                                             {"hierarchical", ""},
+                                             {"two_shot", ""},
+                                             {"tree", "ll"}}) {
+    ::setenv("HEDDLE_ALGO", way.algorithm.c_str(), 1);
+    ::setenv("HEDDLE_PROTO", way.protocol.c_str(), 1);
     for (const int n_pes : fewer_if_cut_short({1, 2, 3, 8})) {
-      CAPTURE(algo);
-      CAPTURE(proto);
+      CAPTURE(way.algorithm);
+      CAPTURE(way.protocol);
       CAPTURE(n_pes);
       run_pes(n_pes, [&](runtime& self) {
         const auto world = self.world();

@@ -289,18 +289,19 @@ TEST_CASE("puts of every length and alignment write their bytes and no other") {
 }
 
 TEST_CASE("all_reduce is right by every algorithm and protocol") {
-  for (const auto& [algo, proto] :
-       std::vector<std::pair<const char*, const char*>>{{"", ""},
-                                                        {"one_shot", "ll"},
-                                                        {"one_shot", "ll128"},
-                                                        {"one_shot", "simple"},
-                                                        {"two_shot", "simple"},
-                                                        {"ring", "ll"},
-                                                        {"ring", "ll128"},
-                                                        {"ring", "simple"},
-                                                        {"tree", "ll"},
-                                                        {"tree", "ll128"},
-                                                        {"tree", "simple"}}) {
+  for (const auto& way : std::vector<std::pair<const char*, const char*>>{{"", ""},
+                                                                          {"one_shot", "ll"},
+                                                                          {"one_shot", "ll128"},
+                                                                          {"one_shot", "simple"},
+                                                                          {"two_shot", "simple"},
+                                                                          {"ring", "ll"},
+                                                                          {"ring", "ll128"},
+                                                                          {"ring", "simple"},
+                                                                          {"tree", "ll"},
+                                                                          {"tree", "ll128"},
+                                                                          {"tree", "simple"}}) {
+    const auto* algo = way.first;
+    const auto* proto = way.second;
     ::setenv("HEDDLE_ALGO", algo, 1);
     ::setenv("HEDDLE_PROTO", proto, 1);
     for (const int n_pes : fewer_if_cut_short({1, 2, 4, 8})) {

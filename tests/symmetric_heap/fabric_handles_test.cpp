@@ -196,16 +196,16 @@ TEST_CASE("PEs of other hosts are not mapped where that is not asked for or cann
                             expects("there are no fabric handles: PE 0: ")) == 0);
   const auto& driver = host_driver::start({.fabric_handles = true});
   CHECK(failed_on_two_hosts(driver, {}, one_domain, expects("")) == 0);
-  for (const auto& [answers, reason] : std::vector<std::pair<host_nvml::answers, std::string>>{
+  for (const auto& each : std::vector<std::pair<host_nvml::answers, std::string>>{
            {{.cluster = 7, .state = 2}, "the fabric manager has not made it part"},
            {{.cluster = 7, .status = 5}, "joining its NVLink domain (NVML): an error"},
            {{.cluster = 0}, "its host's alone"},
            {{.cluster = 7, .failing = "nvmlInit_v2"}, "starting NVIDIA's management library"},
            {{.cluster = 7, .failing = "nvmlDeviceGetHandleByUUID"}, "looking up the device"},
            {{.cluster = 7, .failing = "nvmlDeviceGetGpuFabricInfoV"}, "asking for its NVLink"}}) {
-    CAPTURE(reason);
+    CAPTURE(each.second);
     CHECK(failed_on_two_hosts(
-              driver, everywhere, [&](int) { return answers; }, expects(reason)) == 0);
+              driver, everywhere, [&](int) { return each.first; }, expects(each.second)) == 0);
   }
 }
 

@@ -136,7 +136,7 @@ TEST_CASE("whatever call fails, on whatever PE, there is no multicast, or later 
       host_driver::fail(function, CUDA_ERROR_SYSTEM_NOT_READY,
                         maps ? 3 : (exports ? 1 : (imports ? 2 : 0)));
   };
-  for (const auto& [function, pe] :
+  for (const auto& failing :
        std::vector<std::pair<const char*, int>>{{"cuMulticastCreate", 0},
                                                 {"cuMemExportToShareableHandle", 0},
                                                 {"cuMemExportToShareableHandle", 2},
@@ -146,6 +146,8 @@ TEST_CASE("whatever call fails, on whatever PE, there is no multicast, or later 
                                                 {"cuMulticastBindMem", 0},
                                                 {"cuMulticastBindMem", 1},
                                                 {"cuMemMap", 2}}) {
+    const auto* function = failing.first;
+    const int pe = failing.second;
     CAPTURE(function);
     CAPTURE(pe);
     const auto told = fmt::format("PE {}: ", pe);

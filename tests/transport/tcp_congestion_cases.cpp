@@ -57,8 +57,10 @@ bool is_for_long_ways(const std::string& name) {
 TEST_CASE("congestion control is the system's, a name, or Reno instead of what is for long ways") {
   const auto usual = congestion_of(new_socket().get());
   const std::string near = is_for_long_ways(usual) ? "reno" : usual;
-  for (const auto& [wish, expected] :
+  for (const auto& each :
        {std::pair{"system", usual}, {"reno", std::string("reno")}, {"auto", near}}) {
+    const auto* wish = each.first;
+    const auto& expected = each.second;
     CAPTURE(wish);
     const auto [here, there] = connection(wish);
     CHECK(congestion_of(here.get()) == expected);

@@ -52,6 +52,10 @@ struct link_memory {
   /// What a sender fills for a remote peer: the network takes it from here, until the credit says
   /// that it has arrived.
   alignas(cache_line) byte outgoing[slots][simple_slot];
+
+  /// All slots in one piece, for those who divide them in another way.
+  HEDDLE_FN byte* all_simple() { return reinterpret_cast<byte*>(&simple); }
+  HEDDLE_FN byte* all_outgoing() { return reinterpret_cast<byte*>(&outgoing); }
 };
 
 /// One end of a link: the memory here and the peer's.

@@ -78,7 +78,7 @@ class all_reduce_in_halves : pair_link<T, Op, G> {
     if (group_.rank() != 0) return;
     this->take_back(inputs_[chunk % places]);
     inputs_[chunk % places] =
-        this->send(link_->simple[0] + place_of(chunk), input + half.begin + chunk * capacity,
+        this->send(link_->all_simple() + place_of(chunk), input + half.begin + chunk * capacity,
                    size_of(half, chunk), &inputs().tail, first_ + chunk);
   }
 
@@ -86,12 +86,12 @@ class all_reduce_in_halves : pair_link<T, Op, G> {
                          reduce_step<Op> reduction) {
     if (!group_.all(this->wait_for(inputs().tail, first_ + chunk))) return false;
     const size_t at = half.begin + chunk * capacity;
-    base::combine(input + at, link_->simple[0] + place_of(chunk), output + at, size_of(half, chunk),
-                  reduction);
+    base::combine(input + at, link_->all_simple() + place_of(chunk), output + at,
+                  size_of(half, chunk), reduction);
     if (!team_.may_bring(group_)) return false;
     if (group_.rank() != 0) return true;
     const uint64_t there = load(&results().credit, relaxed);
-    byte* to = there == nowhere ? link_->outgoing[0] + place_of(chunk)
+    byte* to = there == nowhere ? link_->all_outgoing() + place_of(chunk)
                                 : team_.heap() + there + at * sizeof(T);
     this->take_back(results_[chunk % places]);
     results_[chunk % places] =
@@ -103,7 +103,7 @@ class all_reduce_in_halves : pair_link<T, Op, G> {
     if (!group_.all(this->wait_for(results().tail, first_ + chunk))) return false;
     if (is_staged_)
       copy(group_, reinterpret_cast<byte*>(output + half.begin + chunk * capacity),
-           link_->outgoing[0] + place_of(chunk), size_of(half, chunk) * sizeof(T));
+           link_->all_outgoing() + place_of(chunk), size_of(half, chunk) * sizeof(T));
     group_.sync();
     return true;
   }

@@ -47,7 +47,7 @@ class all_reduce_of_two : pair_link<T, Op, G> {
 
  private:
   HEDDLE_FN byte* place_of(uint64_t step) const {
-    return this->link_->simple[0] + base::place_of(step);
+    return this->link_->all_simple() + base::place_of(step);
   }
 
   HEDDLE_FN void send_input(uint64_t step, const T* from, size_t n) {

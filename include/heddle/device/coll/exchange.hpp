@@ -134,10 +134,11 @@ class exchange_channel : mailbox_channel<B> {
     return is_direct(bytes_to(pe), pe) || is_direct(bytes_from(pe), pe);
   }
   HEDDLE_FN uint64_t place_to(int pe) const {
-    return team_.symmetric_offset(args_.input + args_.sends.offset_of(pe), bytes_to(pe));
+    return team_.symmetric_offset(place_in(args_.input, args_.sends.offset_of(pe)), bytes_to(pe));
   }
   HEDDLE_FN uint64_t place_from(int pe) const {
-    return team_.symmetric_offset(args_.output + args_.receives.offset_of(pe), bytes_from(pe));
+    return team_.symmetric_offset(place_in(args_.output, args_.receives.offset_of(pe)),
+                                  bytes_from(pe));
   }
 
   /// The same at both ends of the piece.
@@ -182,10 +183,10 @@ class exchange_channel : mailbox_channel<B> {
     const int me = team_.my_pe();
     const piece own =
         this->part_of(way::none, 0, bytes_to(me) < bytes_from(me) ? bytes_to(me) : bytes_from(me));
+    if (own.bytes == 0) return;
     const byte* source = args_.input + args_.sends.offset_of(me) + own.offset;
     byte* target = args_.output + args_.receives.offset_of(me) + own.offset;
-    if (own.bytes > 0 && source != target)
-      copy(block_, target, source, own.bytes, stores_for(own.bytes));
+    if (source != target) copy(block_, target, source, own.bytes, stores_for(own.bytes));
   }
 
   // ---- few bytes, most calls: the same way to all, in one step ----
@@ -243,8 +244,8 @@ class exchange_channel : mailbox_channel<B> {
     // In registers, as what follows.
     const int to = args_.to;
     const int from = args_.from;
-    const byte* input = args_.input + offset;
-    byte* output = args_.output + offset;
+    const byte* input = place_in(args_.input, offset);
+    byte* output = place_in(args_.output, offset);
     const Pieces outgoing = args_.sends;
     const Pieces incoming = args_.receives;
     const auto after = [=](int i) { return me + i < n_pes ? me + i : me + i - n_pes; };

@@ -224,12 +224,15 @@ class relay_channel : mailbox_channel<B> {
     const size_t n = end_of(out.by, step) - step * args_.chunk;
     const uint64_t number = from(pe).chunks_sent + step + 1;
     uint64_t* count = &from(team_.my_pe()).chunks.value;
-    byte* target = team_.heap() + load_settled(from(pe).place[mailbox::receiver].target) + at;
+    // Who copies by itself need have told no place.
+    const auto target = [&] {
+      return team_.heap() + load_settled(from(pe).place[mailbox::receiver].target) + at;
+    };
     if (team_.is_remote(pe)) {
-      if (block_.rank() == 0) this->lend(pe, number, target, source_ + at, n, count, number);
+      if (block_.rank() == 0) this->lend(pe, number, target(), source_ + at, n, count, number);
       return true;
     }
-    if (out.by == way::by_sender) copy(block_, team_.ptr(target, pe), source_ + at, n, how());
+    if (out.by == way::by_sender) copy(block_, team_.ptr(target(), pe), source_ + at, n, how());
     block_.sync();
     if (block_.rank() == 0) store(team_.ptr(count, pe), number, release);
     return true;

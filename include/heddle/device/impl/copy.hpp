@@ -15,6 +15,17 @@ struct alignas(16) vector16 {
   uint64_t words[2];
 };
 
+/// `offset` bytes into a buffer of a call; where nothing goes there is none, and the null pointer
+/// may not be added to.
+template <class Byte>
+HEDDLE_FN inline Byte* place_in(Byte* buffer, size_t offset) {
+#if HEDDLE_ON_CUDA
+  return buffer + offset;
+#else
+  return reinterpret_cast<Byte*>(reinterpret_cast<uintptr_t>(buffer) + offset);
+#endif
+}
+
 /// How results are written on the host. Streaming stores go round the caches: for results so large
 /// that they would not be there any more when they are read, they save the read of every line that
 /// is overwritten.
