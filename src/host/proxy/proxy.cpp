@@ -347,16 +347,7 @@ void proxy::sleep() {
   const auto helped = helped_.load(std::memory_order_relaxed);
   const bool at_this_moment = load(&drivers_, relaxed) > 0 || driving_.is_locked();
   if (helped != std::exchange(helped_before_, helped) || at_this_moment) {
-    const bool may_be_long = at_this_moment && !row_.may_hold();
-    const auto longest = std::clamp<nanoseconds>(ticks_per_lateness * lateness_, longest_tick,
-                                                 longest_tick_if_late);
-    tick_ = may_be_long ? std::clamp<nanoseconds>(2 * tick_, shortest_tick, longest)
-                        : shortest_tick;
-    const auto due = clock::now() + tick_;
-    wait(false, tick_);
-    const nanoseconds late = clock::now() - due;
-    if (late > nanoseconds(0)) lateness_ += (late - lateness_) / 8;
-    return;
+    return wait_a_tick(at_this_moment && !row_.may_hold());
   }
   tick_ = shortest_tick;
   is_asleep_.store(true);
@@ -374,6 +365,16 @@ void proxy::sleep() {
                               looks_by_itself_ ? longest_nap_beside_gpu : longest_nap);
   wait(true, *events ? std::chrono::seconds(1) : nap);
   is_asleep_.store(false);
+}
+
+void proxy::wait_a_tick(bool may_be_long) {
+  const auto longest =
+      std::clamp<nanoseconds>(ticks_per_lateness * lateness_, longest_tick, longest_tick_if_late);
+  tick_ = may_be_long ? std::clamp<nanoseconds>(2 * tick_, shortest_tick, longest) : shortest_tick;
+  const auto due = clock::now() + tick_;
+  wait(false, tick_);
+  const nanoseconds late = clock::now() - due;
+  if (late > nanoseconds(0)) lateness_ += (late - lateness_) / 8;
 }
 
 std::optional<bool> proxy::events_will_tell() {

@@ -96,6 +96,7 @@ class proxy {
   void break_down(const std::exception& broken);
   void run();
   void sleep();
+  void wait_a_tick(bool may_be_long);
   void nap(std::chrono::nanoseconds most);
   void settle();
   bool wait_for_events(std::chrono::nanoseconds most);
