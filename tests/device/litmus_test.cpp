@@ -6,6 +6,7 @@
 #include <atomic>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 #include "device/local_team.hpp"
 #include "doctest/cut_short.hpp"

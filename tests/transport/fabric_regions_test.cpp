@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include <array>
+#include <heddle/error.hpp>
 #include <set>
 #include <string>
 #include <utility>

@@ -4,8 +4,13 @@
 
 #include <heddle/device/platform.hpp>
 
-#if !HEDDLE_ON_CUDA && defined(__x86_64__)
-#include <immintrin.h>
+#if !HEDDLE_ON_CUDA
+#include <sched.h>
+
+#include <ctime>
+#if defined(__x86_64__)
+#include <emmintrin.h>
+#endif
 #endif
 
 namespace heddle {
@@ -17,11 +22,20 @@ HEDDLE_FN inline uint64_t clock_ns() {
   asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
   return time;
 #else
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                   std::chrono::steady_clock::now().time_since_epoch())
-                                   .count());
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec);
 #endif
 }
+
+#if !HEDDLE_ON_CUDA
+/// A signal may end it before.
+inline void sleep_ns(uint64_t ns) {
+  const timespec time{static_cast<time_t>(ns / 1'000'000'000),
+                      static_cast<long>(ns % 1'000'000'000)};
+  nanosleep(&time, nullptr);
+}
+#endif
 
 /// Tells the processor that this is a spin: leaves its units to the other thread of the core for a
 /// moment.
@@ -48,7 +62,7 @@ class backoff {
     pause([] { pause_processor(); },
           []([[maybe_unused]] uint64_t ns) {
 #if !HEDDLE_ON_CUDA
-            std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
+            sleep_ns(ns);
 #endif
           });
   }
@@ -69,7 +83,7 @@ class backoff {
     if (is_napping_)
       sleep(waited_ns_ < 512'000'000 ? waited_ns_ / 64 : 8'000'000);
     else
-      std::this_thread::yield();
+      sched_yield();
 #endif
   }
 

@@ -41,9 +41,7 @@
 #else
 #define HEDDLE_ON_CUDA 0
 #define HEDDLE_ROLLED
-#include <chrono>
 #include <cstring>
-#include <thread>
 #endif
 
 namespace heddle {

@@ -17,7 +17,7 @@ HEDDLE_FN inline void team_ref::help() const {
 HEDDLE_FN inline void team_ref::nap([[maybe_unused]] uint64_t ns) const {
 #if !HEDDLE_ON_CUDA
   if (proxy_) return proxy_->nap(proxy_->proxy, ns);
-  std::this_thread::sleep_for(std::chrono::nanoseconds(ns));
+  sleep_ns(ns);
 #endif
 }
 
