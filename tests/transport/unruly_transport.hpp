@@ -133,6 +133,16 @@ class unruly_transport final : public transport {
     return any;
   }
 
+  void keep_given_up(listener& listener) override {
+    for (auto& [name, queue] : queues_)
+      for (auto& each : queue)
+        if (each.kind == item::kind::write && each.token != no_token &&
+            !listener.is_wanted(each.token)) {
+          const auto* from = static_cast<const std::byte*>(each.local);
+          each.local = kept_.emplace_back(from, from + each.size).data();
+        }
+    inner_->keep_given_up(listener);
+  }
   void drop(int pe) override {
     lost_.insert(pe);
     end(pe);
@@ -313,7 +323,8 @@ class unruly_transport final : public transport {
   std::map<std::pair<int, int>, queue> queues_;  ///< by peer and lane
   std::size_t n_messages_ = 0;
   std::deque<std::vector<std::byte>> begun_;
-  std::map<std::uint64_t, int> tokens_;  ///< whose they are
+  std::deque<std::vector<std::byte>> kept_;  ///< of writes that were given up, until the end
+  std::map<std::uint64_t, int> tokens_;      ///< whose they are
   std::set<int> lost_;
   std::set<int> ended_;  ///< of these the inner transport knows too
   std::atomic<int> loses_soon_{nobody};

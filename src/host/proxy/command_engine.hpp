@@ -90,6 +90,8 @@ class command_engine final : transport::listener {
   /// its own accord. What waits otherwise waits for what the network will tell.
   [[nodiscard]] bool was_refused() const { return was_refused_; }
   void forget_refusals() { was_refused_ = false; }
+  /// The local memory of what its producers have given up is not read or written after this.
+  void settle() { network_.keep_given_up(*this); }
 
   /// `pe` is gone (-1: all are): what waits for it is replied to.
   void drop_peer(int pe);

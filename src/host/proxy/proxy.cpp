@@ -399,7 +399,10 @@ void proxy::nap(nanoseconds most) {
 }
 
 /// Whoever gave up has said so before: a turn that began since then sees it.
-void proxy::settle() { const turn mine(*this); }
+void proxy::settle() {
+  const turn mine(*this);
+  engine_.settle();
+}
 
 /// False where there was nothing to do, and no event to wait for; or somebody drives.
 bool proxy::wait_for_events(nanoseconds most) {

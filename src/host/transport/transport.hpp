@@ -62,8 +62,9 @@ class transport {
     /// Whether reads and writes need the local side in memory that was exposed or that
     /// register_local was called for.
     bool needs_registered_local = false;
-    /// Whether the local side is touched only while listener::is_wanted says so, within
-    /// progress(); else until the completion, by threads or cards of the network's own.
+    /// Whether the local side is touched within progress() alone: of a read while
+    /// listener::is_wanted says so, of a write until keep_given_up copies it. Else until the
+    /// completion, by threads or cards of the network's own.
     bool asks_before_touching = false;
     /// drop() ends what is under way: no local side is touched for that peer any more. Else a read
     /// or write that had begun may go on.
@@ -167,6 +168,10 @@ class transport {
 
   /// Moves everything on and tells `listener`. True if anything happened.
   virtual bool progress(listener& listener) = 0;
+
+  /// Copies what writes have still to take from memory that is lent no longer, as is_wanted says:
+  /// it arrives all the same, since messages behind it tell that it has (asks_before_touching).
+  virtual void keep_given_up(listener& /*listener*/) {}
 
   /// Nothing that was posted to `pe` is wanted any more, and nothing of it is to be told. What of
   /// it is under way ends here, where the network can end it.

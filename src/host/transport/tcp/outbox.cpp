@@ -33,14 +33,6 @@ class gathered {
     parts_[n_++] = {const_cast<std::byte*>(static_cast<const std::byte*>(start)) + skipped, left};
     bytes_ += left;
   }
-  void add_zeros(std::size_t size, std::size_t& skip) {
-    static constexpr std::array<std::byte, 65536> zeros{};
-    const std::size_t skipped = std::min(skip, size);
-    skip -= skipped;
-    std::size_t none = 0;
-    for (size -= skipped; size > 0 && !is_full(); size -= std::min(size, zeros.size()))
-      add(zeros.data(), std::min(size, zeros.size()), none);
-  }
   /// What the kernel took, as sendmsg says it.
   [[nodiscard]] ssize_t send(int socket) {
     constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
@@ -62,52 +54,23 @@ class gathered {
 void outbox::add_message(std::byte* message, std::size_t size) {
   const operation_header header{operation_kind::message, 0, size, 0};
   std::memcpy(message - sizeof header, &header, sizeof header);
-  waiting_.push_back({header, nullptr, message, transport::no_token, {}, false});
+  waiting_.push_back({header, nullptr, message, transport::no_token, {}});
 }
 
 void outbox::add(const operation_header& header, const std::byte* data, std::uint64_t token) {
-  waiting_.push_back({header, data, nullptr, token, {}, false});
-}
-
-std::size_t outbox::drop_unwanted(transport::listener& listener) {
-  std::vector<std::uint64_t> dropped;
-  std::size_t bytes = 0;
-  std::size_t i = 0;
-  while (i < std::min(waiting_.size(), most_parts) && bytes < most_bytes) {
-    auto& one = waiting_[i];
-    const bool is_lent = one.data && !one.copy && one.token != transport::no_token;
-    if (is_lent && !one.is_given_up && !listener.is_wanted(one.token)) {
-      if (i > 0 || sent_of_first_ == 0) {
-        dropped.push_back(one.token);
-        waiting_.erase(waiting_.begin() + static_cast<std::ptrdiff_t>(i));
-        continue;
-      }
-      one.is_given_up = true;
-    }
-    bytes += one.bytes() - (i == 0 ? sent_of_first_ : 0);
-    ++i;
-  }
-  for (const auto token : dropped) listener.on_complete(token, 0);
-  return i;
+  waiting_.push_back({header, data, nullptr, token, {}});
 }
 
 outbox::outcome outbox::send(int socket, transport::listener& listener) {
-  // Most calls; a message is always wanted.
-  const bool is_one_message = waiting_.size() == 1 && waiting_.front().message;
-  const std::size_t asked_about = is_one_message ? 1 : drop_unwanted(listener);
-  if (waiting_.empty()) return outcome::something;
   gathered parts;
   std::size_t skip = sent_of_first_;
-  for (std::size_t i = 0; i < asked_about && !parts.is_full(); ++i) {
+  for (std::size_t i = 0; i < waiting_.size() && !parts.is_full(); ++i) {
     const auto& one = waiting_[i];
     if (one.message) {
       parts.add(one.message - sizeof one.header, one.bytes(), skip);
     } else {
       parts.add(&one.header, sizeof one.header, skip);
-      if (one.is_given_up)
-        parts.add_zeros(one.header.size, skip);
-      else if (one.data)
-        parts.add(one.data, one.header.size, skip);
+      if (one.data) parts.add(one.data, one.header.size, skip);
     }
   }
   const auto taken = parts.send(socket);
@@ -129,13 +92,21 @@ void outbox::sent(std::size_t bytes, transport::listener& listener) {
   }
 }
 
+void outbox::keep(outgoing& one) {
+  one.copy.reset(new std::byte[one.header.size]);
+  std::memcpy(one.copy.get(), one.data, one.header.size);
+  one.data = one.copy.get();
+}
+
 void outbox::keep_copies(const std::byte* start, std::size_t size) {
-  for (auto& one : waiting_) {
-    if (!one.data || one.data < start || one.data >= start + size) continue;
-    one.copy.reset(new std::byte[one.header.size]);
-    std::memcpy(one.copy.get(), one.data, one.header.size);
-    one.data = one.copy.get();
-  }
+  for (auto& one : waiting_)
+    if (one.data && one.data >= start && one.data < start + size) keep(one);
+}
+
+void outbox::keep_unwanted(transport::listener& listener) {
+  for (auto& one : waiting_)
+    if (one.data && !one.copy && one.token != transport::no_token && !listener.is_wanted(one.token))
+      keep(one);
 }
 
 bool outbox::forget_data() {

@@ -24,8 +24,7 @@ class outbox {
   /// `message`: a place of the pool, which goes back to it.
   void add_message(std::byte* message, std::size_t size);
   /// `data` may be null where the header is all. The listener is told of `token` when the data has
-  /// been sent, unless it is transport::no_token, and is asked before if it is wanted: data of a
-  /// put that was given up is not looked at, and does not leave; zeros do where a part has left.
+  /// been sent, unless it is transport::no_token.
   void add(const operation_header& header, const std::byte* data, std::uint64_t token);
 
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
@@ -36,6 +35,8 @@ class outbox {
   outcome send(int socket, transport::listener& listener);
   /// Copies the data that it would take from there.
   void keep_copies(const std::byte* start, std::size_t size);
+  /// And that of tokens which the listener does not want any more.
+  void keep_unwanted(transport::listener& listener);
   /// Forgets data in the sender's own memory and what is behind it, a signal perhaps. False if that
   /// has begun to leave: nothing can follow.
   bool forget_data();
@@ -50,14 +51,11 @@ class outbox {
     std::uint64_t token;
     std::shared_ptr<std::byte[]> copy;  ///< of the data
 
-    bool is_given_up = false;  ///< zeros take the place of data
-
     [[nodiscard]] std::size_t bytes() const {
       return sizeof header + (data || message ? header.size : 0);
     }
   };
-  /// Of what one call may send, which is told: so many operations from the first on.
-  std::size_t drop_unwanted(transport::listener& listener);
+  static void keep(outgoing& one);
   void sent(std::size_t bytes, transport::listener& listener);
 
   message_pool* pool_;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <system_error>
 
 #include "bootstrap/byte_stream.hpp"
@@ -132,6 +133,16 @@ void stream_transport::conceal(int region, std::uint64_t offset) noexcept {
     each->out.keep_copies(found->second.start, found->second.size);
   }
   exposed_.erase(found);
+}
+
+void stream_transport::keep_given_up(listener& listener) {
+  for (std::size_t pe = 0; pe < peers_.size(); ++pe) try {
+      for (const auto& each : peers_[pe].streams)
+        if (each) each->out.keep_unwanted(listener);
+    } catch (const std::bad_alloc&) {
+      lose(static_cast<int>(pe),
+           "there is no memory to keep what a put has lent and does not wait for any more");
+    }
 }
 
 std::byte* stream_transport::exposed_place(const operation_header& header) const {

@@ -57,6 +57,7 @@ class stream_transport final : public transport {
   void drop(int pe) override;
   void leave() override;
   bool progress(listener& listener) override;
+  void keep_given_up(listener& listener) override;
   [[nodiscard]] int wait_descriptor() const override { return poll_set_.get(); }
   [[nodiscard]] bool may_wait() override;
 
