@@ -19,8 +19,8 @@
 namespace heddle {
 namespace {
 
-TEST_CASE("posted_writes knows up to where all are done") {
-  posted_writes writes;
+TEST_CASE("posted_operations knows up to where all are done") {
+  posted_operations writes;
   CHECK(writes.post() == 1);
   CHECK(writes.post() == 2);
   CHECK(writes.post() == 3);

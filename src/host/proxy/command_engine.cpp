@@ -77,6 +77,7 @@ bool command_engine::carry_out(active_command& command) {
   const auto& what = command.what;
   if (what.flags & command::wants_reply && command.from->gave_up(command.index)) {
     if (operations_.find(command.operation)) operations_.remove(command.operation);
+    unmark(command);
     return true;
   }
   const peer_state* peer = what.pe >= 0 ? peers_[static_cast<std::size_t>(what.pe)].get() : nullptr;
@@ -142,7 +143,8 @@ void command_engine::begin_operation(active_command& command) {
                          .stride = 0,
                          .unit = 0,
                          .elements = 0,
-                         .lane = -1});
+                         .lane = -1,
+                         .read = 0});
 }
 
 bool command_engine::all_posted(active_command& command) {
@@ -163,7 +165,7 @@ void command_engine::finish_part(std::uint64_t which) {
   operation* done = operations_.find(which);
   if (!done || done->parts == 0 || --done->parts > 0 || !done->all_posted) return;
   if (done->wants_reply) done->from->reply(done->index, done->value, producer::nobody);
-  if (done->lane >= 0) --lane(done->pe, done->lane).reads_outstanding;
+  if (done->lane >= 0) lane(done->pe, done->lane).reads.complete(done->read);
   operations_.remove(which);
 }
 

@@ -56,6 +56,15 @@ class command_engine final : transport::listener {
     /// Nobody waits for that reply any more: the local memory of the command may be gone.
     [[nodiscard]] virtual bool gave_up(std::uint64_t index) const = 0;
   };
+  /// What a quiet or fence waits for with one peer: what had been posted when it was first looked
+  /// at.
+  struct quiet_mark {
+    int pe;
+    std::uint64_t frame;
+    std::uint64_t writes;
+    std::uint64_t device_writes;
+    std::uint64_t reads;
+  };
   /// A command on its way. `payload` lives until carry_out has returned true.
   struct active_command {
     command what{};
@@ -64,8 +73,10 @@ class command_engine final : transport::listener {
     std::uint64_t index = 0;
     int lane = 0;
 
-    std::uint64_t done = 0;       ///< bytes, or elements, that are posted
-    std::uint64_t operation = 0;  ///< its token; 0: none yet
+    std::uint64_t done = 0;         ///< bytes, or elements, that are posted
+    std::uint64_t operation = 0;    ///< its token; 0: none yet
+    bool is_marked = false;         ///< it has its marks
+    std::vector<quiet_mark> marks;  ///< those that are not reached
   };
   using failure_callback = std::function<void(int pe, const std::string& reason)>;
 
@@ -99,7 +110,8 @@ class command_engine final : transport::listener {
   [[nodiscard]] std::string describe(int pe) const;
   /// Whether cards read and write the heap in this PE's GPU.
   [[nodiscard]] bool reaches_gpu() const { return options_.device && !reached_.is_hidden(0); }
-  /// The PEs whose acknowledgement a quiet lacks, in order.
+  /// The PEs whose acknowledgement a quiet lacks that is waited for; else those that have told
+  /// nothing of what was sent to them. In order.
   [[nodiscard]] std::vector<int> awaited() const;
 
  private:
@@ -126,6 +138,7 @@ class command_engine final : transport::listener {
     std::uint64_t unit;      ///< bytes of one
     std::uint64_t elements;  ///< how many were asked for
     int lane;                ///< whose quiet waits for it; -1: it waits for parts alone
+    std::uint64_t read;      ///< its number among the lane's reads, if that waits for it
   };
   /// What the network was asked for in one call.
   struct part {
@@ -133,7 +146,7 @@ class command_engine final : transport::listener {
     int pe;
     int lane;
     bool is_write;
-    std::uint64_t number;  ///< of the lane's writes, where those are tracked
+    std::uint64_t number;  ///< of the lane's reads, or of its writes, where those are tracked
     int chunk;             ///< of staging; -1: none, or abandoned
     std::byte* local;      ///< where what was read into the chunk goes
     std::size_t bytes;
@@ -235,12 +248,20 @@ class command_engine final : transport::listener {
   // The order of commands (ordering.cpp)
   void heed(int pe, int lane_index);
   [[nodiscard]] bool fence_allows(int pe, int lane_index);
-  bool fence(const active_command& command);
-  /// Whether the peer has said so of all that quiet waits for.
-  [[nodiscard]] bool is_carried_out(const lane_state& state) const;
+  bool fence(active_command& command);
+  /// What quiet waits for if it begins now.
+  [[nodiscard]] static quiet_mark mark_of(int pe, const lane_state& state);
+  void mark(active_command& command);
+  /// It ends; what it has not reached is remembered.
+  void unmark(const active_command& command);
+  /// Whether the peer has said that it has carried out all of it.
+  [[nodiscard]] bool is_carried_out(const lane_state& state, const quiet_mark& mark) const;
   /// And reads and writes of the network are done.
-  [[nodiscard]] bool is_complete(const lane_state& state) const;
-  [[nodiscard]] bool is_quiet(int pe, int lane_index, lane_state& lane);
+  [[nodiscard]] bool is_complete(const lane_state& state, const quiet_mark& mark) const;
+  [[nodiscard]] bool is_complete(const lane_state& state) const {
+    return is_complete(state, mark_of(0, state));
+  }
+  [[nodiscard]] bool is_reached(int lane_index, const quiet_mark& mark);
   bool quiet(active_command& command);
 
   // Frames (frames.cpp)
@@ -275,7 +296,8 @@ class command_engine final : transport::listener {
   void tell_piece(int from, int lane_index, const record_header& header);
   void learn_piece(int from, const record_header& header, std::span<const std::byte> data);
   void take_reply(int from, const record_header& header);
-  void take_gathered(int from, const record_header& header, std::span<const std::byte> data);
+  void take_gathered(int from, int lane_index, const record_header& header,
+                     std::span<const std::byte> data);
   void complain(int from, const std::string& what);
   /// What the network has written to the device's memory is to be seen there.
   void flush_device() const {
@@ -308,6 +330,12 @@ class command_engine final : transport::listener {
   };
   std::vector<lane_name> open_frames_;
   std::vector<std::vector<int>> dirty_;  ///< by lane: peers since the last quiet
+  std::vector<const active_command*> marked_;
+  struct given_up_mark {
+    int lane;
+    quiet_mark mark;
+  };
+  std::vector<given_up_mark> given_up_;  ///< by the last quiet or fence that was
   std::vector<int> lost_in_;             ///< by lane: a PE that something was lost with, or nobody
   /// By peer and lane: one that takes nothing holds up no other.
   std::map<std::pair<int, int>, std::deque<late_record>> late_records_;

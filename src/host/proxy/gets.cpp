@@ -9,6 +9,13 @@
 
 namespace heddle {
 
+namespace {
+
+/// That one PE asks another's proxy for at a time.
+constexpr std::uint64_t most_answer_bytes = 4 << 20;
+
+}  // namespace
+
 bool command_engine::get(active_command& command) {
   const auto& what = command.what;
   if (command.done == 0 && !check_place(command, what.remote, what.bytes)) {
@@ -23,6 +30,7 @@ bool command_engine::get(active_command& command) {
     header.field[2] = command.operation;
     header.field[3] = gather_shape{what.bytes, 1, 0}.pack();
     if (!append(what.pe, command.lane, header, {})) return false;
+    lane(what.pe, command.lane).answer_bytes += what.bytes;
     operation& word = *operations_.find(command.operation);
     word.unit = what.bytes;
     word.elements = 1;
@@ -40,7 +48,7 @@ bool command_engine::get(active_command& command) {
                                    .pe = what.pe,
                                    .lane = command.lane,
                                    .is_write = false,
-                                   .number = 0,
+                                   .number = state.reads.posted() + 1,
                                    .chunk = side.chunk,
                                    .local = reinterpret_cast<std::byte*>(next->local),
                                    .bytes = side.bytes});
@@ -49,7 +57,7 @@ bool command_engine::get(active_command& command) {
       return refused();
     }
     ++operations_.find(command.operation)->parts;
-    ++state.reads_outstanding;
+    (void)state.reads.post();
     command.done += side.bytes;
   }
   return all_posted(command);
@@ -72,10 +80,12 @@ bool command_engine::get_elements(active_command& command, const element_layout&
   if (!elements.wants_reply && elements.lane < 0) {
     // Nothing else tells quiet of answers that are on their way.
     elements.lane = command.lane;
-    ++lane(what.pe, command.lane).reads_outstanding;
+    elements.read = lane(what.pe, command.lane).reads.post();
   }
   const std::uint64_t most = std::min(most_data_ / layout.unit, gather_shape::most);
   while (command.done < n) {
+    // What answers is kept at the peer until it can leave.
+    if (lane(what.pe, command.lane).answer_bytes >= most_answer_bytes) return false;
     const std::uint64_t now = std::min(n - command.done, most);
     record_header header{};
     header.kind = record_kind::gather;
@@ -84,6 +94,7 @@ bool command_engine::get_elements(active_command& command, const element_layout&
     header.field[2] = command.operation;
     header.field[3] = gather_shape{layout.unit, now, command.done}.pack();
     if (!append(what.pe, command.lane, header, {})) return false;
+    lane(what.pe, command.lane).answer_bytes += now * layout.unit;
     ++elements.parts;
     ++elements.replies;
     command.done += now;
@@ -125,7 +136,7 @@ bool command_engine::atomic(active_command& command) {
                                  .pe = what.pe,
                                  .lane = command.lane,
                                  .is_write = false,
-                                 .number = 0,
+                                 .number = lane(what.pe, command.lane).reads.posted() + 1,
                                  .chunk = -1,
                                  .local = nullptr,
                                  .bytes = 0});
@@ -138,7 +149,7 @@ bool command_engine::atomic(active_command& command) {
     return refused();
   }
   ++operations_.find(command.operation)->parts;
-  ++lane(what.pe, command.lane).reads_outstanding;
+  (void)lane(what.pe, command.lane).reads.post();
   return all_posted(command);
 }
 

@@ -12,7 +12,7 @@
 namespace heddle {
 
 /// What has been posted and is not yet known to be done, in the order of posting.
-class posted_writes {
+class posted_operations {
  public:
   /// Its number, from 1.
   std::uint64_t post() {
@@ -89,12 +89,13 @@ struct lane_state {
   std::uint64_t frames_sent;
   std::uint64_t frames_acknowledged;
   std::uint64_t acknowledgement_asked;  ///< the last frame that asked for one
-  posted_writes writes;                 ///< with completions, where those are waited for
+  posted_operations writes;             ///< with completions, where those are waited for
   std::uint64_t writes_sent;            ///< all
   std::uint64_t writes_flushed;         ///< before the last frame that was sent
   std::uint64_t writes_acknowledged;
   std::array<std::uint64_t, window> writes_before{};  ///< a frame, by its number
-  std::uint32_t reads_outstanding = 0;                ///< and atomics of the network
+  posted_operations reads;                            ///< and atomics of the network
+  std::uint64_t answer_bytes = 0;  ///< that records of this PE have asked for and not got yet
   std::uint64_t fence_frames = 0;  ///< frames that a write waits for: those before the last fence
   std::uint64_t fence_writes = 0;
   std::uint64_t heeded_frame = 0;   ///< the last with a record that quiet waits for

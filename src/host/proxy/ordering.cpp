@@ -34,15 +34,19 @@ bool command_engine::fence_allows(int pe, int lane_index) {
   return false;
 }
 
-bool command_engine::fence(const active_command& command) {
+bool command_engine::fence(active_command& command) {
   // Messages follow writes, but not atomics.
-  if (uses_atomics_)
-    for (const int pe : dirty_[static_cast<std::size_t>(command.lane)]) {
-      const peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
-      if (peer.is_lost || lane(pe, command.lane).reads_outstanding == 0) continue;
-      if (peer.has_left) miss(pe);
-      return false;
-    }
+  if (uses_atomics_) {
+    mark(command);
+    std::erase_if(command.marks, [&](const quiet_mark& mark) {
+      const peer_state& peer = *peers_[static_cast<std::size_t>(mark.pe)];
+      const bool is_there = peer.is_lost || mark.reads <= lane(mark.pe, command.lane).reads.done();
+      if (!is_there && peer.has_left) miss(mark.pe);
+      return is_there;
+    });
+    if (!command.marks.empty()) return false;
+    unmark(command);
+  }
   for (const int pe : dirty_[static_cast<std::size_t>(command.lane)]) {
     if (peers_[static_cast<std::size_t>(pe)]->is_lost) continue;
     lane_state& state = lane(pe, command.lane);
@@ -52,36 +56,67 @@ bool command_engine::fence(const active_command& command) {
   return true;
 }
 
-bool command_engine::is_carried_out(const lane_state& state) const {
-  return state.heeded_frame <= state.frames_acknowledged &&
-         state.device_writes <= state.writes_acknowledged &&
-         (tracks_writes_ || state.heeded_writes <= state.writes_acknowledged);
+command_engine::quiet_mark command_engine::mark_of(int pe, const lane_state& state) {
+  return {.pe = pe,
+          .frame = state.heeded_frame,
+          .writes = state.heeded_writes,
+          .device_writes = state.device_writes,
+          .reads = state.reads.posted()};
 }
 
-bool command_engine::is_complete(const lane_state& state) const {
-  return is_carried_out(state) && state.reads_outstanding == 0 &&
-         (!tracks_writes_ || state.heeded_writes <= state.writes.done());
+void command_engine::mark(active_command& command) {
+  if (command.is_marked) return;
+  for (const int pe : dirty_[static_cast<std::size_t>(command.lane)])
+    command.marks.push_back(mark_of(pe, lane(pe, command.lane)));
+  command.is_marked = true;
+  marked_.push_back(&command);
 }
 
-bool command_engine::is_quiet(int pe, int lane_index, lane_state& state) {
-  const peer_state& peer = *peers_[static_cast<std::size_t>(pe)];
-  if (peer.is_lost || is_complete(state)) return true;
+void command_engine::unmark(const active_command& command) {
+  if (!command.is_marked) return;
+  std::erase(marked_, &command);
+  if (command.marks.empty()) return;
+  given_up_.clear();
+  for (const auto& mark : command.marks) given_up_.push_back({command.lane, mark});
+}
+
+bool command_engine::is_carried_out(const lane_state& state, const quiet_mark& mark) const {
+  return mark.frame <= state.frames_acknowledged &&
+         mark.device_writes <= state.writes_acknowledged &&
+         (tracks_writes_ || mark.writes <= state.writes_acknowledged);
+}
+
+bool command_engine::is_complete(const lane_state& state, const quiet_mark& mark) const {
+  return is_carried_out(state, mark) && mark.reads <= state.reads.done() &&
+         (!tracks_writes_ || mark.writes <= state.writes.done());
+}
+
+bool command_engine::is_reached(int lane_index, const quiet_mark& mark) {
+  const peer_state& peer = *peers_[static_cast<std::size_t>(mark.pe)];
+  lane_state& state = lane(mark.pe, lane_index);
+  if (peer.is_lost || is_complete(state, mark)) return true;
   if (peer.has_left)
-    miss(pe);
-  else if (!is_carried_out(state))
-    ask_for_acknowledgement(pe, lane_index);
+    miss(mark.pe);
+  else if (!is_carried_out(state, mark))
+    ask_for_acknowledgement(mark.pe, lane_index);
   return false;
 }
 
+/// It waits for what was posted before it, however much another queue of its context posts
+/// meanwhile. What of that is not done keeps its peer in the list, for the next.
 bool command_engine::quiet(active_command& command) {
   auto& dirty = dirty_[static_cast<std::size_t>(command.lane)];
+  mark(command);
+  std::erase_if(command.marks,
+                [&](const quiet_mark& mark) { return is_reached(command.lane, mark); });
+  if (!command.marks.empty()) return false;
+  unmark(command);
   std::erase_if(dirty, [&](int pe) {
     lane_state& state = lane(pe, command.lane);
-    if (!is_quiet(pe, command.lane, state)) return false;
+    if (!peers_[static_cast<std::size_t>(pe)]->is_lost && !is_complete(state)) return false;
     state.is_dirty = false;
     return true;
   });
-  if (!dirty.empty()) return false;
   reply_without(command, lost_in_[static_cast<std::size_t>(command.lane)]);
   return true;
 }

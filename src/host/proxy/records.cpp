@@ -101,7 +101,7 @@ void command_engine::on_complete(std::uint64_t token, std::uint64_t value) {
   if (done.is_write) {
     if (tracks_writes_) state.writes.complete(done.number);
   } else {
-    --state.reads_outstanding;
+    state.reads.complete(done.number);
     if (operation* what = operations_.find(done.operation); is_waited_for(what)) {
       if (done.chunk >= 0)
         memory_.write(0, done.local, staging_.at(done.chunk), done.bytes);
@@ -185,7 +185,7 @@ void command_engine::carry_out_record(int from, int lane_index, const record_hea
     case record_kind::reply:
       return take_reply(from, header);
     case record_kind::data_reply:
-      return take_gathered(from, header, data);
+      return take_gathered(from, lane_index, header, data);
     case record_kind::piece_wanted:
       return tell_piece(from, lane_index, header);
     case record_kind::piece:
@@ -245,8 +245,10 @@ void command_engine::take_reply(int from, const record_header& header) {
   finish_part(header.field[0]);
 }
 
-void command_engine::take_gathered(int from, const record_header& header,
+void command_engine::take_gathered(int from, int lane_index, const record_header& header,
                                    std::span<const std::byte> data) {
+  auto& missing = lane(from, lane_index).answer_bytes;
+  missing -= std::min<std::uint64_t>(missing, data.size());
   operation* what = operations_.find(header.field[0]);
   if (!what) return;  // it was given up
   const std::uint64_t unit = header.field[2];
@@ -319,7 +321,13 @@ std::string command_engine::describe(int pe) const {
 
 std::vector<int> command_engine::awaited() const {
   std::set<int> late;
-  for (const auto& lane : dirty_) late.insert(lane.begin(), lane.end());
+  const auto state_of = [&](int pe, int lane) -> const lane_state& {
+    return peers_[static_cast<std::size_t>(pe)]->lanes[static_cast<std::size_t>(lane)];
+  };
+  for (const auto* command : marked_)
+    for (const auto& mark : command->marks) late.insert(mark.pe);
+  for (const auto& [lane, mark] : given_up_)
+    if (!is_complete(state_of(mark.pe, lane), mark)) late.insert(mark.pe);
   // What is not posted yet may wait for an answer of theirs.
   const auto is_silent = [&](const peer_state& peer) {
     return std::any_of(peer.lanes.begin(), peer.lanes.end(),
