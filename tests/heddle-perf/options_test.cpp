@@ -131,6 +131,8 @@ TEST_CASE("a value out of range is refused") {
   check_refused({"sendrecv", "-m", "513"}, "at most 512 sends");
   check_refused({"all_reduce", "-a", "4"}, "--average");
   check_refused({"all_reduce", "-T", "0"}, "--timeout");
+  check_refused({"all_reduce", "-b", "-1", "-e", "-1"}, "(-b) are more than a process can address");
+  check_refused({"put", "-e", "99999999999999999999"}, "(-e) are more than a process can address");
   check_refused({"reduce", "-r", "-2"}, "--root");
   check_refused({"reduce", "-r", "one"}, "one: not a PE");
   check_refused({"all_reduce", "-o", "xor"}, "xor: not one of all, sum");

@@ -149,7 +149,11 @@ int main(int argc, char** argv) {
   app.add_option("--topology-file", wishes.topology_file,
                  "of the machine in this file, as lstopo writes it (XML), and not of this one")
       ->type_name("FILE");
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& problem) {
+    return app.exit(problem) == 0 ? 0 : 2;
+  }
   try {
     // The job does not run on a machine that is in a file.
     wishes.alone |= !wishes.topology_file.empty();

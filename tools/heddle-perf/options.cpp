@@ -97,7 +97,7 @@ void add_times(CLI::App& app, options& into) {
                  "1: in place of the latency, the host's time of an operation until it is issued");
   app.add_option("-T,--timeout", into.timeout,
                  "seconds that a wait for another PE may take: as HEDDLE_TIMEOUT")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1e-6, 1e9));
 }
 
 void add_content(CLI::App& app, options& into) {
@@ -204,6 +204,14 @@ std::string misplaced(const CLI::App& app, const options& given) {
 
 /// What does not go together; empty: all does.
 std::string contradiction(const options& given) {
+  constexpr std::size_t most_bytes = std::size_t{1} << 47;  // that a process can address
+  for (const auto& [size, option] :
+       {std::pair{given.min_bytes, "-b"}, {given.max_bytes, "-e"}, {given.step_bytes, "-i"}})
+    if (size > most_bytes)
+      return fmt::format(
+          "{} bytes ({}) are more than a process can address: at most {}, and none "
+          "below 0",
+          size, option, most_bytes);
   if (given.min_bytes > given.max_bytes)
     return fmt::format("the smallest size {} (-b) is above the largest {} (-e)", given.min_bytes,
                        given.max_bytes);
