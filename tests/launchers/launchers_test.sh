@@ -105,6 +105,10 @@ check "tagged lines stay whole" 0 "^12120 lines, 0 torn$" bash -c '"$0" -n 3 --b
   echo "$(wc -l <"$1") lines, $(grep -cvE "^\[([012])\] (short-\\1-0+|long-\\1-0+)-end$" "$1") torn"; rm "$1"' \
   "$bin/heddle-run" "$scratch/tagged"
 check "status of the failing PE" 7 "PE 1 ended with status 7; ending the others" "$bin/heddle-run" -n 2 --bind-to none -- sh -c '[ $PMIX_RANK = 1 ] && exit 7; sleep 60'
+# Of a killed PE, and of no other process.
+check "files in /dev/shm of a killed PE" 0 "^0 1$" sh -c 'killed=$("$0" -n 1 --bind-to none -- sh -c "echo \$\$; : >/dev/shm/\$\$:0:0
+  : >/dev/shm/\$\$0:0:0; kill -9 \$\$" | head -1)
+  echo $(ls /dev/shm | grep -c "^$killed:") $(ls /dev/shm | grep -c "^${killed}0:"); rm -f "/dev/shm/${killed}0:0:0"' "$bin/heddle-run"
 check "status of a killed PE" 137 "PE 0 was killed by signal 9" "$bin/heddle-run" -n 2 --bind-to none -- sh -c '[ $PMIX_RANK = 0 ] && kill -9 $$; sleep 60'
 for status in 3:3 256:1 259:3; do
   check "an abort with status ${status%:*}" ${status#*:} "PE 0 aborts the job with status ${status%:*}: out of ink" \

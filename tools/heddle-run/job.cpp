@@ -29,6 +29,7 @@
 #include "pe_environment.hpp"
 #include "pe_process.hpp"
 #include "pmix_server.hpp"
+#include "shared_memory_files.hpp"
 #include "shared_output.hpp"
 #include "support/throw_error.hpp"
 
@@ -245,6 +246,7 @@ class job {
       janitor_->forget(processes_[pe]);
       // What the PE itself has left behind in its group ends with it.
       ::kill(-processes_[pe], SIGKILL);
+      if (state != 0) remove_shared_memory_files(processes_[pe]);
       processes_[pe] = -1;
       --running_;
       take_end(static_cast<int>(pe), state);

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 The heddle developers
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <sys/types.h>
+
+namespace heddle::run {
+
+/// Removes what libfabric's provider shm leaves of a process that was killed: files in /dev/shm,
+/// of 16 MiB, whose names begin with its number.
+void remove_shared_memory_files(pid_t ended);
+
+}  // namespace heddle::run
