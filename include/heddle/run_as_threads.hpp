@@ -22,12 +22,20 @@ inline void run_as_threads(int n_pes, const std::function<void(runtime&)>& body)
     std::vector<std::jthread> threads;
     for (int pe = 0; pe < n_pes; ++pe)
       threads.emplace_back([&, pe] {
-        try {
-          runtime runtime(job, pe);
-          body(runtime);
-        } catch (...) {
+        const auto keep = [&] {
           std::lock_guard lock(mutex);
           if (!failure) failure = std::current_exception();
+        };
+        try {
+          runtime runtime(job, pe);
+          try {
+            body(runtime);
+          } catch (...) {
+            keep();  // before the others are told that this PE is lost, and fail as well
+            throw;
+          }
+        } catch (...) {
+          keep();
         }
       });
   }
