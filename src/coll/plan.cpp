@@ -357,10 +357,10 @@ std::string explain(const plan& plan, const plan_question& question) {
         if (plan.streaming) reason += "; more than the caches hold: written round them";
         break;
       case algorithm::multicast:
-        reason += fmt::format(
-            "{} bytes among {} PEs: an NVLink switch combines for each PE its part and "
-            "writes it to all",
-            question.bytes, question.n_pes);
+        reason += fmt::format("{} bytes among {} PEs: {} combines its part and writes it to all",
+                              question.bytes, question.n_pes,
+                              question.on_cuda ? "for each PE an NVLink switch"
+                                               : "each PE, as no NVLink switch does on the host,");
         break;
       case algorithm::hierarchical:
         reason += fmt::format(

@@ -105,7 +105,14 @@ tuning read_tuning_file(const std::string& path, const tuning& base) {
   if (!file)
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "HEDDLE_TUNING={}: there is no such file to read",
                 path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::string text;
+  try {
+    text.assign(std::istreambuf_iterator<char>(file), {});
+  } catch (const std::ios_base::failure& failed) {
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "HEDDLE_TUNING={}: it cannot be read ({}); name a file that heddle-perf tune wrote",
+                path, failed.what());
+  }
   return read_tuning(text, path, base);
 }
 

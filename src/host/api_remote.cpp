@@ -207,11 +207,14 @@ void barrier_of(heddle_team& team, int index) {
   if (team.host_ref().barrier(host_thread, index) != wait_status::ok) team.check();
 }
 
+void require_same_barrier(const char* function, const heddle_team& team) {
+  team.require_same_call(function, {}, [](const heddle_team::words&) { return "other arguments"; });
+}
+
 void host_barrier(const char* function, heddle_team_t team) {
   auto& checked = checked_team(team, function);
   if (checked.runtime().environment().check) [[unlikely]]
-    checked.require_same_call(function, {std::hash<std::string_view>{}(function)},
-                              [](const heddle_team::words&) { return "other arguments"; });
+    require_same_barrier(function, checked);
   barrier_of(checked, team_memory::host_barrier);
 }
 
@@ -414,6 +417,8 @@ heddle_status_t heddle_signal_wait_on_stream(heddle_team_t team, const uint64_t*
 heddle_status_t heddle_barrier_on_stream(heddle_team_t team, heddle_stream_t stream) {
   return guarded([&] {
     auto& checked = checked_team(team, "heddle_barrier_on_stream");
+    if (checked.runtime().environment().check)
+      require_same_barrier("heddle_barrier_on_stream", checked);
     checked.enqueue_collective(checked.runtime().queue(stream), [&](exec::stream& queue) {
       if (!checked.runtime().place().is_host())
         return launch_on(queue, barrier_call{checked.ref(), team_memory::stream_barrier});

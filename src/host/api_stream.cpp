@@ -161,8 +161,7 @@ heddle_status_t heddle_launch_collective(heddle_team_t team, heddle_stream_t str
     checked.require_reachable("heddle_launch_collective");
     if (checked.runtime().environment().check)
       checked.require_same_call("heddle_launch_collective",
-                                {std::hash<std::string_view>{}("heddle_launch_collective"),
-                                 static_cast<std::uint64_t>(grid), bytes},
+                                {0, static_cast<std::uint64_t>(grid), bytes},
                                 [](const heddle_team::words& words) {
                                   return fmt::format("{} blocks, {} bytes of kernel and arguments",
                                                      static_cast<int>(words[1]), words[2]);

@@ -74,6 +74,10 @@ heddle_status_t heddle_topology(heddle_runtime_t runtime, const char* file,
           file);
     if (runtime) (void)required(runtime, "heddle_topology", "runtime");
     check_form(form);
+    if (file && *file == 0)
+      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                  "heddle_topology: the file has no name; pass NULL for this machine");
+    if (runtime) runtime->heap().compare(heap_call::topology);
     auto machine = topology::read_machine(file ? file : "");
     if (runtime) add_pes(machine, *runtime);
     const auto written = write(machine, form);

@@ -61,18 +61,28 @@ exchange_calls::elements exchange_calls::checked(const char* function, std::size
 }
 
 /// HEDDLE_CHECK=1: all members have made the same call.
-void exchange_calls::compare(const char* function, std::size_t count, heddle_type_t type,
-                             int root) const {
+void exchange_calls::compare(const char* function, collective what, std::size_t count,
+                             heddle_type_t type, int root) {
   team_.check();
   if (!team_.runtime().environment().check) return;
   const auto told = [](const heddle_team::words& words) {
-    return fmt::format("count {}, type {}, root {}", words[1],
-                       name_of(static_cast<heddle_type_t>(words[2])), static_cast<int>(words[3]));
+    auto text =
+        fmt::format("count {}, type {}, root {}", words[1],
+                    name_of(static_cast<heddle_type_t>(words[2])), static_cast<int>(words[3]));
+    if (words[4] > 0)
+      text += fmt::format(", by {} of {} channels",
+                          name_of(static_cast<algorithm>((words[4] & 0xff) - 1)), words[4] >> 8);
+    return text;
   };
-  team_.require_same_call(function,
-                          {std::hash<std::string_view>{}(function), count,
-                           static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(root)},
-                          told);
+  std::uint64_t how = 0;
+  if (count > 0) {
+    const auto& plan = plan_for(what, count * bytes_of(type));
+    how = (static_cast<std::uint64_t>(plan.algo) + 1) | static_cast<std::uint64_t>(plan.channels)
+                                                            << 8;
+  }
+  team_.require_same_call(
+      function, {0, count, static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(root), how},
+      told);
 }
 
 const exchange_plan& exchange_calls::plan_for(collective what, std::size_t piece) {
@@ -208,7 +218,7 @@ void exchange_calls::broadcast(const void* input, void* output, std::size_t coun
   constexpr auto function = "heddle_broadcast";
   const auto [piece, all] = checked(function, count, type);
   team_.require_pe(function, root);
-  compare(function, count, type, root);
+  compare(function, collective::broadcast, count, type, root);
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;
   equal_.to = is_root ? everybody : nobody;
@@ -224,7 +234,7 @@ void exchange_calls::all_gather(const void* input, void* output, std::size_t cou
                                 heddle_type_t type, heddle_stream_t stream) {
   constexpr auto function = "heddle_all_gather";
   const auto [piece, all] = checked(function, count, type);
-  compare(function, count, type, 0);
+  compare(function, collective::all_gather, count, type, 0);
   if (piece == 0) return;
   equal_.to = everybody;
   equal_.from = everybody;
@@ -239,7 +249,7 @@ void exchange_calls::all_to_all(const void* input, void* output, std::size_t cou
                                 heddle_type_t type, heddle_stream_t stream) {
   constexpr auto function = "heddle_all_to_all";
   const auto [piece, all] = checked(function, count, type);
-  compare(function, count, type, 0);
+  compare(function, collective::all_to_all, count, type, 0);
   if (piece == 0) return;
   equal_.to = everybody;
   equal_.from = everybody;
@@ -254,7 +264,7 @@ void exchange_calls::gather(const void* input, void* output, std::size_t count, 
   constexpr auto function = "heddle_gather";
   const auto [piece, all] = checked(function, count, type);
   team_.require_pe(function, root);
-  compare(function, count, type, root);
+  compare(function, collective::gather, count, type, root);
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;
   equal_.to = root;
@@ -271,7 +281,7 @@ void exchange_calls::scatter(const void* input, void* output, std::size_t count,
   constexpr auto function = "heddle_scatter";
   const auto [piece, all] = checked(function, count, type);
   team_.require_pe(function, root);
-  compare(function, count, type, root);
+  compare(function, collective::scatter, count, type, root);
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;
   equal_.to = is_root ? everybody : nobody;
@@ -302,7 +312,7 @@ void exchange_calls::all_gather_v(const void* input, void* output, const std::si
   const int me = team_.my_pe();
   const auto out = list_pieces(function, "", counts, displacements, type, n_pes);
   require_apart(function, out);
-  compare(function, 0, type, 0);
+  compare(function, collective::all_gather, 0, type, 0);
   require_alike(team_, function, counts);
   if (out.largest() == 0) return;
   const std::size_t mine = out.bytes[static_cast<std::size_t>(me)];
@@ -337,7 +347,7 @@ void exchange_calls::all_to_all_v(const void* input, const std::size_t* input_co
   const auto out =
       list_pieces(function, "output_", output_counts, output_displacements, type, n_pes);
   require_apart(function, out);
-  compare(function, 0, type, 0);
+  compare(function, collective::all_to_all, 0, type, 0);
   require_matching(team_, function, input_counts, output_counts);
   const auto own = static_cast<std::size_t>(team_.my_pe());
   if (in.bytes[own] != out.bytes[own])

@@ -74,7 +74,8 @@ class exchange_calls {
   [[nodiscard]] elements checked(const char* function, std::size_t count, heddle_type_t type) const;
   void exchange_by_transfers(const byte* input, const piece_list& in, byte* output,
                              const piece_list& out, heddle_stream_t stream) const;
-  void compare(const char* function, std::size_t count, heddle_type_t type, int root) const;
+  void compare(const char* function, collective what, std::size_t count, heddle_type_t type,
+               int root);
   template <class Pieces>
   void run(const call& call, exchange_args<Pieces>& args, const void* input, void* output,
            heddle_stream_t stream);

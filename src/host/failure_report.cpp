@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 #include "host/runtime.hpp"
@@ -167,7 +168,10 @@ std::string whom_quiet_awaits(const heddle_team& team, const wait_record& wait) 
 /// Follows who waits for whom, from `pe` on, to the PE that waits for nobody.
 std::string follow_waits(const heddle_team& team, int pe) {
   std::string chain;
-  for (int hops = 0; pe >= 0 && hops < team.n_pes(); ++hops) {
+  std::set<int> seen;
+  while (pe >= 0) {
+    if (!seen.insert(pe).second)
+      return chain + "; they wait in a circle: have they made the same calls, in the same order?";
     const auto where = team.is_mapped(pe)
                            ? std::string()
                            : fmt::format(" ({})", place_of(team, world_pe_of(team, pe)));

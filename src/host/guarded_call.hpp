@@ -7,6 +7,7 @@
 #include <heddle/error.hpp>
 #include <new>
 
+#include "bootstrap/byte_stream.hpp"
 #include "host/live_handle.hpp"
 #include "support/throw_error.hpp"
 
@@ -23,6 +24,13 @@ heddle_status_t guarded(Body&& body) noexcept {
     return HEDDLE_SUCCESS;
   } catch (const error& failure) {
     return remember_error(failure.status(), failure.what());
+  } catch (const malformed_message& foreign) {
+    return remember_error(
+        HEDDLE_ERROR_MISMATCH,
+        (std::string("what another PE has said is of another call (") + foreign.what() +
+         "): every PE must make the same calls in the same order; HEDDLE_CHECK=1 "
+         "tells which of them differ")
+            .c_str());
   } catch (const std::bad_alloc&) {
     return remember_error(HEDDLE_ERROR_OUT_OF_MEMORY, "the process is out of memory");
   } catch (const std::exception& failure) {

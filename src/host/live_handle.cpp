@@ -74,8 +74,8 @@ bool live_handle::is_alive(const live_handle* handle) {
 void live_handle::throw_unknown(const void* handle, const char* function, const char* argument) {
   if (forked.load(std::memory_order_relaxed))
     throw_error(HEDDLE_ERROR_INVALID_USAGE,
-                "{}: {} {} belongs to the process that forked this one, which is no PE; init a "
-                "runtime of its own here",
+                "{}: {} {} belongs to the process that forked this one, which is no PE; make a "
+                "job of its own here (heddle_init_thread, heddle_init_unique_id)",
                 function, argument, handle);
   throw_error(HEDDLE_ERROR_INVALID_USAGE,
               "{}: {} {} is no handle (any more): it was destroyed, or its runtime was finalized",

@@ -131,20 +131,31 @@ std::string reduction_calls::explain(collective what, std::size_t count, heddle_
 }
 
 /// HEDDLE_CHECK=1: all members have made the same call.
-void reduction_calls::compare(const call& call, std::size_t count, const reduction& by) const {
+void reduction_calls::compare(const call& call, std::size_t count, std::size_t bytes,
+                              const reduction& by) {
   if (!team_.runtime().environment().check) return;
   const auto told = [&](const heddle_team::words& words) {
     auto text = fmt::format("count {}, type {}, op {}", words[1],
                             name_of(static_cast<heddle_type_t>(words[2])), name_of_op(words[3]));
     if (call.kind == reduce_kind::reduce) text += fmt::format(", root {}", words[4]);
     if (words[3] >= HEDDLE_FIRST_CREATED_OP) text += fmt::format(", factor {:#x}", words[5]);
+    if (words[6] > 0)
+      text += fmt::format(", by {} {} of {} channels",
+                          name_of(static_cast<algorithm>((words[6] & 0xff) - 1)),
+                          name_of(static_cast<protocol>(words[6] >> 8 & 0xff)), words[6] >> 16);
     return text;
   };
+  std::uint64_t how = 0;
+  if (bytes > 0) {
+    const auto& plan = kernel_for(call.kind, bytes, by).plan;
+    how = (static_cast<std::uint64_t>(plan.algo) + 1) |
+          static_cast<std::uint64_t>(plan.proto) << 8 |
+          static_cast<std::uint64_t>(plan.channels) << 16;
+  }
   team_.require_same_call(
       call.function,
-      {std::hash<std::string_view>{}(call.function), count, static_cast<std::uint64_t>(by.type),
-       static_cast<std::uint64_t>(by.op), static_cast<std::uint64_t>(call.root),
-       by.scaled ? by.scaled->factor : 0},
+      {0, count, static_cast<std::uint64_t>(by.type), static_cast<std::uint64_t>(by.op),
+       static_cast<std::uint64_t>(call.root), by.scaled ? by.scaled->factor : 0, how},
       told);
 }
 
@@ -162,11 +173,11 @@ void reduction_calls::run(const call& call, const void* input, void* output, std
   const bool has_output = call.kind != reduce_kind::reduce || team_.my_pe() == call.root;
   require_buffers(function, input, has_output ? output : input, count, bytes_of(type));
   team_.check();
-  compare(call, count, by);
+  const std::size_t input_bytes = scatters ? bytes * static_cast<std::size_t>(n_pes) : bytes;
+  compare(call, count, input_bytes, by);
   if (bytes == 0) return;
   team_.require_reachable(function);
 
-  const std::size_t input_bytes = scatters ? bytes * static_cast<std::size_t>(n_pes) : bytes;
   const auto& kernel = kernel_for(call.kind, input_bytes, by);
   const auto& heap = team_.runtime().heap();
   args_.input = heap.translate(input, input_bytes);
@@ -210,7 +221,7 @@ void reduction_calls::reduce_scatter_v(const void* input, void* output, const st
   const auto pieces = list_pieces(function, "", counts, displacements, type, n_pes);
   const reduction by = find(function, type, op);
   team_.check();
-  compare({function, reduce_kind::reduce_scatter}, 0, by);
+  compare({function, reduce_kind::reduce_scatter}, 0, 0, by);
   require_alike(team_, function, counts);
   require_buffers(function, input, counts[me] > 0 ? output : input,
                   *std::max_element(counts, counts + n_pes), bytes_of(type));

@@ -66,7 +66,7 @@ class reduction_calls {
   [[nodiscard]] reduction find(const char* function, heddle_type_t type, heddle_op_t op) const;
   void run(const call& call, const void* input, void* output, std::size_t count, heddle_type_t type,
            heddle_op_t op, heddle_stream_t stream);
-  void compare(const call& call, std::size_t count, const reduction& by) const;
+  void compare(const call& call, std::size_t count, std::size_t bytes, const reduction& by);
   /// That the output is this PE's piece, or none of it in any.
   void require_apart(const char* function, const void* input, const piece_list& pieces,
                      const void* output) const;

@@ -131,7 +131,16 @@ void heddle_team::require_reachable(const char* function) const {
               function, remote, name_, bootstrap.host_of(world_pe), runtime_.why_no_network());
 }
 
-void heddle_team::throw_failure() const { throw heddle::failure_of(*this); }
+/// Later the PEs that it is about may have gone on, or be gone.
+void heddle_team::throw_failure() const {
+  const std::scoped_lock lock(failure_guard_);
+  if (!failure_) {
+    const auto found = heddle::failure_of(*this);
+    if (!ref().aborted()) throw found;
+    failure_ = found;
+  }
+  throw heddle::error(*failure_);
+}
 
 void heddle_team::abort(abort_code code, const std::string& reason) {
   if (abort_begun_.exchange(true)) {
@@ -247,7 +256,14 @@ heddle::plan_question heddle_team::question(heddle::collective what, std::size_t
                               .forced_threads = settings.block_threads};
   if (chooser_) {
     heddle_choice_t choice{HEDDLE_ALGORITHM_AUTO, HEDDLE_PROTOCOL_AUTO, 0, 0};
-    chooser_(choosers_user_, static_cast<heddle_collective_t>(what), bytes, n_pes(), &choice);
+    try {
+      chooser_(choosers_user_, static_cast<heddle_collective_t>(what), bytes, n_pes(), &choice);
+    } catch (const std::exception& thrown) {
+      throw_error(HEDDLE_ERROR_INVALID_USAGE, "the chooser of team {} threw an exception: {}",
+                  name_, thrown.what());
+    } catch (...) {
+      throw_error(HEDDLE_ERROR_INVALID_USAGE, "the chooser of team {} threw an exception", name_);
+    }
     heddle::apply(asked, choice);
   }
   return asked;
@@ -288,17 +304,33 @@ void heddle_team::meet() const {
     throw_failure();
 }
 
-void heddle_team::require_same_call(const char* function, const words& mine,
-                                    const std::function<std::string(const words&)>& told) const {
-  const auto all = exchange(mine);
-  for (std::size_t pe = 0; pe < all.size(); ++pe) {
+std::vector<heddle_team::words> heddle_team::exchange_in(const char* function, words mine) const {
+  mine[0] = std::hash<std::string_view>{}(function);
+  auto all = exchange(mine);
+  for (std::size_t pe = 0; pe < all.size(); ++pe)
     if (all[pe][0] != all[0][0])
       throw_error(HEDDLE_ERROR_MISMATCH,
                   "{} on team {}: PEs {} and 0 have called different functions", function, name_,
                   pe);
-    if (all[pe] != all[0])
-      throw_error(HEDDLE_ERROR_MISMATCH, "{} on team {}: PE {} gave {}; PE 0 gave {}", function,
-                  name_, pe, told(all[pe]), told(all[0]));
+  return all;
+}
+
+void heddle_team::require_same_call(const char* function, words mine,
+                                    const std::function<std::string(const words&)>& told) const {
+  constexpr std::size_t settings = 7;
+  mine[settings] = static_cast<std::uint64_t>(max_channels_) << 1 |
+                   static_cast<std::uint64_t>(accumulates_f32());
+  const auto text = [&](const words& given) {
+    return fmt::format("{}, heddle_team_set_accumulate_f32({}), heddle_team_set_max_channels({})",
+                       told(given), given[settings] & 1, given[settings] >> 1);
+  };
+  const auto all = exchange_in(function, mine);
+  for (std::size_t pe = 0; pe < all.size(); ++pe) {
+    if (all[pe] == all[0]) continue;
+    const bool differ = all[pe][settings] != all[0][settings];
+    throw_error(HEDDLE_ERROR_MISMATCH, "{} on team {}: PE {} gave {}; PE 0 gave {}", function,
+                name_, pe, differ ? text(all[pe]) : told(all[pe]),
+                differ ? text(all[0]) : told(all[0]));
   }
 }
 

@@ -103,9 +103,12 @@ struct heddle_team : heddle::live_handle {
   /// Every member's words, by a host call that all make. Collective.
   using words = std::array<std::uint64_t, 8>;
   std::vector<words> exchange(const words& mine) const;
+  /// The same for one function, whose name takes word 0: throws HEDDLE_ERROR_MISMATCH, on all
+  /// members, unless they call that one.
+  std::vector<words> exchange_in(const char* function, words mine) const;
   /// HEDDLE_CHECK=1: throws HEDDLE_ERROR_MISMATCH, on all members, unless they make the same call.
-  /// Word 0 tells the functions apart; `told` says the rest.
-  void require_same_call(const char* function, const words& mine,
+  /// `told` says words 1 to 6; 0 and 7 are for the function and what it depends on of the team.
+  void require_same_call(const char* function, words mine,
                          const std::function<std::string(const words&)>& told) const;
 
   /// Collective over this team; null for PEs outside.
@@ -153,6 +156,8 @@ struct heddle_team : heddle::live_handle {
   const std::uint64_t id_;
   std::atomic<bool> abort_begun_{false};      ///< by this PE
   std::atomic<std::uint64_t> abort_told_{0};  ///< what others were told, once all were
+  mutable std::mutex failure_guard_;
+  mutable std::optional<heddle::error> failure_;  ///< as it was found at first
   bool met_at_the_end_ = false;
   heddle::collective_order order_;
   std::vector<const heddle::exec::stream*> queues_;  ///< on which it was used

@@ -6,6 +6,7 @@
 
 #include "host/runtime.hpp"
 #include "host/team.hpp"
+#include "support/log.hpp"
 #include "support/throw_error.hpp"
 
 using heddle::throw_error;
@@ -45,9 +46,10 @@ heddle_team* heddle_team::split_strided(int start, int stride, int size) {
         HEDDLE_ERROR_INVALID_ARGUMENT,
         "heddle_team_split_strided: start {}, stride {}, size {} leave the {} PEs of team {}",
         start, stride, size, n_pes(), name_);
-  const auto all = exchange({runtime_.free_team_places(), static_cast<std::uint64_t>(start),
-                             static_cast<std::uint64_t>(stride), static_cast<std::uint64_t>(size),
-                             runtime_.new_team_id()});
+  const auto all = exchange_in(
+      "heddle_team_split_strided",
+      {0, static_cast<std::uint64_t>(start), static_cast<std::uint64_t>(stride),
+       static_cast<std::uint64_t>(size), runtime_.free_team_places(), runtime_.new_team_id()});
   for (std::size_t pe = 0; pe < all.size(); ++pe)
     if (all[pe][1] != all[0][1] || all[pe][2] != all[0][2] || all[pe][3] != all[0][3])
       throw_error(HEDDLE_ERROR_MISMATCH,
@@ -57,20 +59,22 @@ heddle_team* heddle_team::split_strided(int start, int stride, int size) {
                   pe, name_, static_cast<int>(all[pe][1]), static_cast<int>(all[pe][2]),
                   static_cast<int>(all[pe][3]), static_cast<int>(all[0][1]),
                   static_cast<int>(all[0][2]), static_cast<int>(all[0][3]));
-  const int place = common_place(all, 0, runtime_.environment().max_teams);
+  const int place = common_place(all, 4, runtime_.environment().max_teams);
   std::vector<int> members;
   for (int i = 0; i < size; ++i) members.push_back(members_.world_pe(start + i * stride));
   return join_child(fmt::format("{}[{}:{}:{}]", name_, start, stride, size), members, place,
-                    all[0][4]);
+                    all[0][5]);
 }
 
 heddle_team* heddle_team::split_color(int color, int key) {
   if (color < -1)
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                 "heddle_team_split_color: colour {}; it is 0 or more, or -1 for no team", color);
-  const auto all = exchange({runtime_.free_team_places(), static_cast<std::uint64_t>(color),
-                             static_cast<std::uint64_t>(key), runtime_.new_team_id()});
-  const int place = common_place(all, 0, runtime_.environment().max_teams);
+  const auto all =
+      exchange_in("heddle_team_split_color",
+                  {0, static_cast<std::uint64_t>(color), static_cast<std::uint64_t>(key),
+                   runtime_.free_team_places(), runtime_.new_team_id()});
+  const int place = common_place(all, 3, runtime_.environment().max_teams);
   std::vector<int> indices;
   for (int pe = 0; pe < n_pes(); ++pe)
     if (static_cast<int>(all[static_cast<std::size_t>(pe)][1]) == color) indices.push_back(pe);
@@ -81,7 +85,7 @@ heddle_team* heddle_team::split_color(int color, int key) {
   std::vector<int> members;
   if (color != -1)
     for (int index : indices) members.push_back(members_.world_pe(index));
-  return join_child(fmt::format("{}/colour {}", name_, color), members, place, all[0][3]);
+  return join_child(fmt::format("{}/colour {}", name_, color), members, place, all[0][4]);
 }
 
 void heddle_team::retire() {
@@ -89,8 +93,20 @@ void heddle_team::retire() {
     throw_error(HEDDLE_ERROR_INVALID_USAGE,
                 "heddle_team_destroy: team {} belongs to the runtime and goes with it", name_);
   runtime_.drain(queues_);
+  const bool was_aborted = ref().aborted();
+  if (runtime_.environment().check && !was_aborted) try {
+      require_same_call("heddle_team_destroy", {}, [](const words&) { return "other arguments"; });
+    } catch (const heddle::error& failed) {
+      // The end of a team that is aborted meanwhile is as that of one that was before.
+      if (failed.status() == HEDDLE_ERROR_MISMATCH) throw;
+    }
   met_at_the_end_ = host_ref().barrier(heddle::thread_group{}, heddle::team_memory::host_barrier) ==
                     heddle::wait_status::ok;
+  if (!met_at_the_end_ && !was_aborted)
+    heddle::log::warn(heddle::log::subsystem::team,
+                      "heddle_team_destroy of team {}: this PE did not meet all others; it goes on "
+                      "without them",
+                      name_);
   // After the barrier's own words. Where the others have met, one of them may have made its place
   // zero by now, and a new team may be there: that has another id.
   host_ref().fence();

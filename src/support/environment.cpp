@@ -80,7 +80,8 @@ parser team_places() {
 parser seconds(double environment::*field) {
   return [field](environment& into, std::string_view value) -> std::string {
     const auto number = parse_number<double>(value);
-    if (!number || !(*number > 0) || *number > 1e9) return "a number of seconds above 0";
+    if (!number || !(*number > 0) || *number > 1e9)
+      return "a number of seconds above 0, up to 1000000000";
     into.*field = *number;
     return {};
   };

@@ -35,8 +35,10 @@ std::string describe(const record& call) {
       return fmt::format("heddle_register({} bytes)", call.first);
     case heap_call::unregister:
       return fmt::format("heddle_unregister(offset {:#x})", call.first);
+    case heap_call::topology:
+      return "heddle_topology";
   }
-  return "an unknown call";
+  return "another collective call";
 }
 
 }  // namespace
@@ -48,14 +50,13 @@ void call_checker::compare(heap_call call, std::uint64_t first, std::uint64_t se
       bootstrap_.all_gather(std::as_bytes(std::span(&mine, 1)), deadline::after(timeout_));
   record reference{};
   for (std::size_t pe = 0; pe < all.size(); ++pe) {
-    record theirs{};
+    record theirs{static_cast<heap_call>(-1), 0, 0, 0};
     if (all[pe].size() == sizeof theirs) std::memcpy(&theirs, all[pe].data(), sizeof theirs);
     if (pe == 0) reference = theirs;
     if (theirs != reference)
       throw_error(HEDDLE_ERROR_MISMATCH,
-                  "PEs call the heap differently (call number {}): PE {} made {}, PE 0 made {}; "
-                  "every PE must "
-                  "make the same calls in the same order",
+                  "the PEs make different calls (call number {}): PE {} made {}, PE 0 made {}; "
+                  "every PE must make the same calls in the same order",
                   mine.number, pe, describe(theirs), describe(reference));
   }
 }

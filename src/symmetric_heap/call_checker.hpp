@@ -16,7 +16,8 @@ enum class heap_call : std::int64_t {
   realloc,
   free,
   register_buffer,
-  unregister
+  unregister,
+  topology
 };
 
 class call_checker {

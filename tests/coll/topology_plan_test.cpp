@@ -137,7 +137,8 @@ TEST_CASE("multicast is chosen where the user has asked for it and it is there")
   plan_question question{.bytes = 64 << 20, .n_pes = 4, .on_cuda = true, .has_multicast = true};
   const plan chosen = choose_reduction(question);
   CHECK(chosen.algo == algorithm::multicast);
-  CHECK(explain(chosen, question).find("an NVLink switch combines") != std::string::npos);
+  CHECK(explain(chosen, question).find("for each PE an NVLink switch combines") !=
+        std::string::npos);
   CHECK(choose_reduction({.bytes = 64 << 20, .n_pes = 2, .on_cuda = true, .has_multicast = true})
             .algo == algorithm::two_shot);
   question.has_multicast = false;

@@ -104,6 +104,8 @@ TEST_CASE("what is no profile is refused, with the file's name and the reason") 
   CHECK(has(ways(R"("words": {"fixed_ns": "8", "ns_per_kib": 1})"), "its \"fixed_ns\" must be"));
   CHECK_THROWS_AS((void)read_tuning_file("/nowhere/at/all.json", built_in_tuning(true)),
                   const error&);
+  CHECK_THROWS_WITH_AS((void)read_tuning_file("/tmp", built_in_tuning(true)),
+                       doctest::Contains("HEDDLE_TUNING=/tmp: it cannot be read"), error);
   CHECK(read_tuning_file("", built_in_tuning(true)) == built_in_tuning(true));
 }
 
