@@ -42,8 +42,8 @@ typedef enum heddle_status HEDDLE_ENUM {
   HEDDLE_ERROR_OUT_OF_MEMORY = 3,  ///< the heap or the machine has no room; the heap stays usable
   HEDDLE_ERROR_TIMEOUT = 4,        ///< a wait passed its deadline; the message names the peer
   HEDDLE_ERROR_PEER_LOST = 5,      ///< a PE died; the message names it
-  HEDDLE_ERROR_MISMATCH = 6,       ///< PEs differ: in settings at init, in a split's arguments, and
-                                   ///< with HEDDLE_CHECK=1 in those of other collective calls
+  HEDDLE_ERROR_MISMATCH = 6,       ///< PEs differ: in settings at init, in a split, and with
+                                   ///< HEDDLE_CHECK=1 in the other collective calls
   HEDDLE_ERROR_NOT_SUPPORTED = 7,  ///< this device, type or peer cannot do it
   HEDDLE_ERROR_SYSTEM = 8,         ///< the operating system or a library failed
   HEDDLE_ERROR_ABORTED = 9,        ///< the team was aborted by another PE or an earlier error
@@ -242,8 +242,8 @@ HEDDLE_API heddle_status_t heddle_team_n_pes(heddle_team_t team, int* n_pes);
 /// The index in `to` of `pe` of `from`; -1 if it is not a member.
 HEDDLE_API heddle_status_t heddle_team_translate(heddle_team_t from, int pe, heddle_team_t to,
                                                  int* translated);
-/// Collective over the team. Waits for what was put on streams for it (HEDDLE_ERROR_INVALID_USAGE
-/// by that work); kernels with its team_ref must have ended. World and node teams stay.
+/// Collective. Waits for the team's work on streams (HEDDLE_ERROR_INVALID_USAGE by that); kernels
+/// with its team_ref must have ended. World and node stay, others at HEDDLE_ERROR_MISMATCH alone.
 HEDDLE_API heddle_status_t heddle_team_destroy(heddle_team_t team);
 /// The value that kernels take (`heddle::team_ref` of <heddle/device/team.hpp>), written to `ref`.
 /// `bytes` and `layout_version` are what the caller was compiled with; a difference is an error.

@@ -207,14 +207,10 @@ void barrier_of(heddle_team& team, int index) {
   if (team.host_ref().barrier(host_thread, index) != wait_status::ok) team.check();
 }
 
-void require_same_barrier(const char* function, const heddle_team& team) {
-  team.require_same_call(function, {}, [](const heddle_team::words&) { return "other arguments"; });
-}
-
 void host_barrier(const char* function, heddle_team_t team) {
   auto& checked = checked_team(team, function);
   if (checked.runtime().environment().check) [[unlikely]]
-    require_same_barrier(function, checked);
+    (void)checked.exchange_in(function, {});
   barrier_of(checked, team_memory::host_barrier);
 }
 
@@ -418,7 +414,7 @@ heddle_status_t heddle_barrier_on_stream(heddle_team_t team, heddle_stream_t str
   return guarded([&] {
     auto& checked = checked_team(team, "heddle_barrier_on_stream");
     if (checked.runtime().environment().check)
-      require_same_barrier("heddle_barrier_on_stream", checked);
+      (void)checked.exchange_in("heddle_barrier_on_stream", {});
     checked.enqueue_collective(checked.runtime().queue(stream), [&](exec::stream& queue) {
       if (!checked.runtime().place().is_host())
         return launch_on(queue, barrier_call{checked.ref(), team_memory::stream_barrier});

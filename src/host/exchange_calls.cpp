@@ -10,6 +10,7 @@
 #include "coll/exchange_kernels.hpp"
 #include "coll/relay_tree.hpp"
 #include "coll/transfer_list.hpp"
+#include "host/chosen_way.hpp"
 #include "host/element_bytes.hpp"
 #include "host/runtime.hpp"
 #include "host/team.hpp"
@@ -66,23 +67,20 @@ void exchange_calls::compare(const char* function, collective what, std::size_t 
   team_.check();
   if (!team_.runtime().environment().check) return;
   const auto told = [](const heddle_team::words& words) {
-    auto text =
-        fmt::format("count {}, type {}, root {}", words[1],
-                    name_of(static_cast<heddle_type_t>(words[2])), static_cast<int>(words[3]));
-    if (words[4] > 0)
-      text += fmt::format(", by {} of {} channels",
-                          name_of(static_cast<algorithm>((words[4] & 0xff) - 1)), words[4] >> 8);
-    return text;
+    return fmt::format("count {}, type {}, root {}{}", words[1],
+                       name_of(static_cast<heddle_type_t>(words[2])), static_cast<int>(words[3]),
+                       chosen_way::told(words[4]));
   };
-  std::uint64_t how = 0;
-  if (count > 0) {
+  const chosen_way way([&] {
+    if (count == 0) return std::uint64_t{0};
     const auto& plan = plan_for(what, count * bytes_of(type));
-    how = (static_cast<std::uint64_t>(plan.algo) + 1) | static_cast<std::uint64_t>(plan.channels)
-                                                            << 8;
-  }
-  team_.require_same_call(
-      function, {0, count, static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(root), how},
-      told);
+    return chosen_way::word_of(plan.algo, protocol::simple, plan.channels, false);
+  });
+  way.require_same([&](std::uint64_t word) {
+    team_.require_same_call(
+        function,
+        {0, count, static_cast<std::uint64_t>(type), static_cast<std::uint64_t>(root), word}, told);
+  });
 }
 
 const exchange_plan& exchange_calls::plan_for(collective what, std::size_t piece) {

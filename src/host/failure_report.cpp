@@ -165,13 +165,14 @@ std::string whom_quiet_awaits(const heddle_team& team, const wait_record& wait) 
   return text;
 }
 
+constexpr std::string_view circle = "; they wait in a circle";
+
 /// Follows who waits for whom, from `pe` on, to the PE that waits for nobody.
 std::string follow_waits(const heddle_team& team, int pe) {
   std::string chain;
   std::set<int> seen;
   while (pe >= 0) {
-    if (!seen.insert(pe).second)
-      return chain + "; they wait in a circle: have they made the same calls, in the same order?";
+    if (!seen.insert(pe).second) return chain.append(circle);
     const auto where = team.is_mapped(pe)
                            ? std::string()
                            : fmt::format(" ({})", place_of(team, world_pe_of(team, pe)));
@@ -197,7 +198,9 @@ std::string follow_waits(const heddle_team& team, int pe) {
 /// `who` was waited for, as far as that is known.
 std::string advice(const std::string& who) {
   return std::string(". Raise HEDDLE_TIMEOUT if this is expected; else look at ") +
-         (who.empty() ? "who was to write the word" : "that PE");
+         (who.empty()             ? "who was to write the word"
+          : who.ends_with(circle) ? "whether they have made the same calls in the same order"
+                                  : "that PE");
 }
 
 error timed_out(const heddle_team& team, abort_code code) {

@@ -4,6 +4,7 @@
 
 #include <heddle/heddle.h>
 
+#include <cstdio>
 #include <heddle/error.hpp>
 #include <new>
 
@@ -25,12 +26,12 @@ heddle_status_t guarded(Body&& body) noexcept {
   } catch (const error& failure) {
     return remember_error(failure.status(), failure.what());
   } catch (const malformed_message& foreign) {
-    return remember_error(
-        HEDDLE_ERROR_MISMATCH,
-        (std::string("what another PE has said is of another call (") + foreign.what() +
-         "): every PE must make the same calls in the same order; HEDDLE_CHECK=1 "
-         "tells which of them differ")
-            .c_str());
+    char text[256];
+    std::snprintf(text, sizeof text,
+                  "what another PE has said is not of this call (%s): every PE must run the same "
+                  "heddle and make the same calls in the same order, which HEDDLE_CHECK=1 compares",
+                  foreign.what());
+    return remember_error(HEDDLE_ERROR_MISMATCH, text);
   } catch (const std::bad_alloc&) {
     return remember_error(HEDDLE_ERROR_OUT_OF_MEMORY, "the process is out of memory");
   } catch (const std::exception& failure) {

@@ -8,6 +8,7 @@
 #include <bit>
 
 #include "coll/topology.hpp"
+#include "host/chosen_way.hpp"
 #include "host/element_bytes.hpp"
 #include "host/piece_list.hpp"
 #include "host/runtime.hpp"
@@ -139,24 +140,20 @@ void reduction_calls::compare(const call& call, std::size_t count, std::size_t b
                             name_of(static_cast<heddle_type_t>(words[2])), name_of_op(words[3]));
     if (call.kind == reduce_kind::reduce) text += fmt::format(", root {}", words[4]);
     if (words[3] >= HEDDLE_FIRST_CREATED_OP) text += fmt::format(", factor {:#x}", words[5]);
-    if (words[6] > 0)
-      text += fmt::format(", by {} {} of {} channels",
-                          name_of(static_cast<algorithm>((words[6] & 0xff) - 1)),
-                          name_of(static_cast<protocol>(words[6] >> 8 & 0xff)), words[6] >> 16);
-    return text;
+    return text + chosen_way::told(words[6]);
   };
-  std::uint64_t how = 0;
-  if (bytes > 0) {
+  const chosen_way way([&] {
+    if (bytes == 0) return std::uint64_t{0};
     const auto& plan = kernel_for(call.kind, bytes, by).plan;
-    how = (static_cast<std::uint64_t>(plan.algo) + 1) |
-          static_cast<std::uint64_t>(plan.proto) << 8 |
-          static_cast<std::uint64_t>(plan.channels) << 16;
-  }
-  team_.require_same_call(
-      call.function,
-      {0, count, static_cast<std::uint64_t>(by.type), static_cast<std::uint64_t>(by.op),
-       static_cast<std::uint64_t>(call.root), by.scaled ? by.scaled->factor : 0, how},
-      told);
+    return chosen_way::word_of(plan.algo, plan.proto, plan.channels, plan.wide);
+  });
+  way.require_same([&](std::uint64_t word) {
+    team_.require_same_call(
+        call.function,
+        {0, count, static_cast<std::uint64_t>(by.type), static_cast<std::uint64_t>(by.op),
+         static_cast<std::uint64_t>(call.root), by.scaled ? by.scaled->factor : 0, word},
+        told);
+  });
 }
 
 void reduction_calls::run(const call& call, const void* input, void* output, std::size_t count,

@@ -136,7 +136,11 @@ void heddle_team::throw_failure() const {
   const std::scoped_lock lock(failure_guard_);
   if (!failure_) {
     const auto found = heddle::failure_of(*this);
-    if (!ref().aborted()) throw found;
+    // Its own record may just be written, by another thread.
+    constexpr std::uint32_t being_written = 1;
+    const auto& record = host_ref().control(my_pe())->failure;
+    if (!ref().aborted() || heddle::load(&record.state, heddle::acquire) == being_written)
+      throw found;
     failure_ = found;
   }
   throw heddle::error(*failure_);
@@ -315,23 +319,13 @@ std::vector<heddle_team::words> heddle_team::exchange_in(const char* function, w
   return all;
 }
 
-void heddle_team::require_same_call(const char* function, words mine,
+void heddle_team::require_same_call(const char* function, const words& mine,
                                     const std::function<std::string(const words&)>& told) const {
-  constexpr std::size_t settings = 7;
-  mine[settings] = static_cast<std::uint64_t>(max_channels_) << 1 |
-                   static_cast<std::uint64_t>(accumulates_f32());
-  const auto text = [&](const words& given) {
-    return fmt::format("{}, heddle_team_set_accumulate_f32({}), heddle_team_set_max_channels({})",
-                       told(given), given[settings] & 1, given[settings] >> 1);
-  };
   const auto all = exchange_in(function, mine);
-  for (std::size_t pe = 0; pe < all.size(); ++pe) {
-    if (all[pe] == all[0]) continue;
-    const bool differ = all[pe][settings] != all[0][settings];
-    throw_error(HEDDLE_ERROR_MISMATCH, "{} on team {}: PE {} gave {}; PE 0 gave {}", function,
-                name_, pe, differ ? text(all[pe]) : told(all[pe]),
-                differ ? text(all[0]) : told(all[0]));
-  }
+  for (std::size_t pe = 0; pe < all.size(); ++pe)
+    if (all[pe] != all[0])
+      throw_error(HEDDLE_ERROR_MISMATCH, "{} on team {}: PE {} gave {}; PE 0 gave {}", function,
+                  name_, pe, told(all[pe]), told(all[0]));
 }
 
 std::vector<heddle_team::words> heddle_team::exchange(const words& mine) const {

@@ -8,7 +8,10 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <heddle/error.hpp>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -107,8 +110,8 @@ struct heddle_team : heddle::live_handle {
   /// members, unless they call that one.
   std::vector<words> exchange_in(const char* function, words mine) const;
   /// HEDDLE_CHECK=1: throws HEDDLE_ERROR_MISMATCH, on all members, unless they make the same call.
-  /// `told` says words 1 to 6; 0 and 7 are for the function and what it depends on of the team.
-  void require_same_call(const char* function, words mine,
+  /// `told` says the words but for 0, which the function takes.
+  void require_same_call(const char* function, const words& mine,
                          const std::function<std::string(const words&)>& told) const;
 
   /// Collective over this team; null for PEs outside.

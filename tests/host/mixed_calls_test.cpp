@@ -44,7 +44,7 @@ TEST_CASE("different splits make no team on any PE, compared or not") {
   }
 }
 
-TEST_CASE("HEDDLE_CHECK=1 compares what a collective depends on of its team") {
+TEST_CASE("HEDDLE_CHECK=1 compares how a collective goes, and not what has no part in that") {
   environment_variable check("HEDDLE_CHECK", "1");
   run_pes(3, [](runtime& self) {
     const auto team = self.world().handle();
@@ -54,23 +54,47 @@ TEST_CASE("HEDDLE_CHECK=1 compares what a collective depends on of its team") {
       return of(heddle_all_reduce(team, data.data(), data.data(), data.size(), HEDDLE_FLOAT16,
                                   HEDDLE_SUM, nullptr));
     };
-    CHECK(heddle_team_set_accumulate_f32(team, differs) == HEDDLE_SUCCESS);
-    check_error(reduce(), mismatch,
-                {"PE 2 gave count 64, type float16, op sum", "heddle_team_set_accumulate_f32(1)",
-                 "PE 0 gave", "heddle_team_set_accumulate_f32(0)"});
-    CHECK(heddle_team_set_accumulate_f32(team, 0) == HEDDLE_SUCCESS);
-    CHECK(heddle_team_set_max_channels(team, differs ? 3 : 2) == HEDDLE_SUCCESS);
-    check_error(reduce(), mismatch,
-                {"heddle_team_set_max_channels(3)", "heddle_team_set_max_channels(2)"});
-    CHECK(heddle_team_set_max_channels(team, 0) == HEDDLE_SUCCESS);
     const auto chooser = [](void* is_other, heddle_collective_t, std::size_t, int,
                             heddle_choice_t* choice) {
       choice->algorithm = is_other ? HEDDLE_ALGORITHM_RING : HEDDLE_ALGORITHM_TREE;
     };
-    CHECK(heddle_team_set_chooser(team, chooser, differs ? &data : nullptr) == HEDDLE_SUCCESS);
-    check_error(reduce(), mismatch, {"by ring ", "by tree "});
-    CHECK(heddle_team_set_chooser(team, nullptr, nullptr) == HEDDLE_SUCCESS);
+    CHECK(heddle_team_set_max_channels(team, differs ? 64 : 0) == HEDDLE_SUCCESS);
     CHECK(reduce().status == HEDDLE_SUCCESS);
+    CHECK(heddle_barrier(team) == HEDDLE_SUCCESS);
+    CHECK(heddle_team_set_chooser(team, chooser, differs ? &data : nullptr) == HEDDLE_SUCCESS);
+    check_error(reduce(), mismatch,
+                {"PE 2 gave count 64, type float16, op sum, by ring ", "PE 0 gave", "by tree "});
+    CHECK(heddle_team_set_chooser(team, chooser, &data) == HEDDLE_SUCCESS);
+    CHECK(heddle_team_set_accumulate_f32(team, differs) == HEDDLE_SUCCESS);
+    check_error(
+        reduce(), mismatch,
+        {"PE 2 gave count 64, type float16, op sum, by ring simple of 1 channels, in float32",
+         "PE 0 gave count 64, type float16, op sum, by ring "});
+    CHECK(heddle_team_set_accumulate_f32(team, 1) == HEDDLE_SUCCESS);
+    CHECK(reduce().status == HEDDLE_SUCCESS);
+  });
+}
+
+TEST_CASE("a chooser that throws on one PE keeps no other waiting where calls are compared") {
+  environment_variable check("HEDDLE_CHECK", "1");
+  run_pes(3, [](runtime& self) {
+    const auto team = self.world().handle();
+    const bool differs = self.my_pe() == 1;
+    float data[12] = {};
+    const auto chooser = [](void* is_other, heddle_collective_t, std::size_t, int,
+                            heddle_choice_t*) {
+      if (is_other) throw std::runtime_error("no idea");
+    };
+    CHECK(heddle_team_set_chooser(team, chooser, differs ? data : nullptr) == HEDDLE_SUCCESS);
+    const auto check_both = [&](heddle_status_t status) {
+      if (differs)
+        check_error(of(status), HEDDLE_ERROR_INVALID_USAGE, {"the chooser of", "no idea"});
+      else
+        check_error(of(status), mismatch,
+                    {"PE 1 gave count 4, type float32", "found no way for it"});
+    };
+    check_both(heddle_all_reduce(team, data, data, 4, f32, HEDDLE_SUM, nullptr));
+    check_both(heddle_broadcast(team, data, data, 4, f32, 0, nullptr));
   });
 }
 
@@ -116,7 +140,7 @@ TEST_CASE("heddle_topology is told from calls of the heap, compared or not") {
                   ? heddle_topology(self.handle(), nullptr, HEDDLE_TOPOLOGY_TEXT, &text)
                   : heddle_malloc(self.handle(), 64, &memory));
   };
-  run_pes(2, [&](runtime& self) { check_error(mixed(self), mismatch, {"of another call"}); });
+  run_pes(2, [&](runtime& self) { check_error(mixed(self), mismatch, {"is not of this call"}); });
   environment_variable check("HEDDLE_CHECK", "1");
   run_pes(2, [&](runtime& self) {
     check_error(mixed(self), mismatch, {"PE 1 made heddle_topology, PE 0 made heddle_malloc(64)"});

@@ -136,10 +136,11 @@ class unruly_transport final : public transport {
   void keep_given_up(listener& listener) override {
     for (auto& [name, queue] : queues_)
       for (auto& each : queue)
-        if (each.kind == item::kind::write && each.token != no_token &&
+        if (each.kind == item::kind::write && each.token != no_token && !each.is_kept &&
             !listener.is_wanted(each.token)) {
           const auto* from = static_cast<const std::byte*>(each.local);
           each.local = kept_.emplace_back(from, from + each.size).data();
+          each.is_kept = true;
         }
     inner_->keep_given_up(listener);
   }
@@ -176,6 +177,7 @@ class unruly_transport final : public transport {
     std::uint64_t value = 0;
     std::uint64_t compare = 0;
     std::vector<std::byte> text{};
+    bool is_kept = false;
   };
   using queue = std::deque<item>;
 

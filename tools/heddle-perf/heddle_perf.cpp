@@ -43,6 +43,10 @@ bool measure(const perf::options& chosen, const heddle::runtime& runtime) {
       measure_sizes(with);
     }
   }
+  if (out.empty())
+    throw perf::usage_error(
+        fmt::format("sizes from {} to {} bytes (-b, -e) hold no element for each PE",
+                    chosen.min_bytes, chosen.max_bytes));
   return out.finish();
 }
 

@@ -25,6 +25,7 @@ class results {
   void begin_way(const way& forced);
   /// A line of the table: out of place, and in place where the operation has it.
   void add(std::vector<row> line);
+  [[nodiscard]] bool empty() const { return lines_.empty(); }
   /// On a terminal: what is being measured, to be overwritten by the next line.
   void progress(const std::string& what) const;
   /// The closing lines, and the files. False if any element was wrong, or a way that was forced not

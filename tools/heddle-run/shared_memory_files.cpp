@@ -3,6 +3,8 @@
 
 #include "shared_memory_files.hpp"
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -11,7 +13,7 @@ namespace heddle::run {
 
 void remove_shared_memory_files(pid_t ended) {
   namespace fs = std::filesystem;
-  const auto prefix = std::to_string(ended) + ":";
+  const auto prefix = std::to_string(ended) + ":" + std::to_string(::getuid()) + ":";
   std::error_code ignored;  // what cannot be read or removed is not this job's
   std::vector<fs::path> left;
   for (fs::directory_iterator each("/dev/shm", ignored), end; !ignored && each != end;

@@ -6,8 +6,8 @@
 
 namespace heddle::run {
 
-/// Removes what libfabric's provider shm leaves of a process that was killed: files in /dev/shm,
-/// of 16 MiB, whose names begin with its number.
+/// Removes what libfabric's provider shm leaves of a process that did not end well: files of 16 MiB
+/// in /dev/shm, whose names begin with its number and its user's.
 void remove_shared_memory_files(pid_t ended);
 
 }  // namespace heddle::run

@@ -335,7 +335,7 @@ class command_engine final : transport::listener {
     int lane;
     quiet_mark mark;
   };
-  std::vector<given_up_mark> given_up_;  ///< by the last quiet or fence that was
+  std::vector<given_up_mark> given_up_;  ///< what quiets waited for in vain
   std::vector<int> lost_in_;             ///< by lane: a PE that something was lost with, or nobody
   /// By peer and lane: one that takes nothing holds up no other.
   std::map<std::pair<int, int>, std::deque<late_record>> late_records_;

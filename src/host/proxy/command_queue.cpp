@@ -21,7 +21,10 @@ std::uint64_t slots_of(const command& what) {
 bool command_queue::fetch() {
   const command& slot = shared_.ring[next_ % slots];
   if (load(&slot.turn, acquire) != next_ + 1) return false;
+  auto marks = std::move(active_.marks);  // their memory
+  marks.clear();
   active_ = {};
+  active_.marks = std::move(marks);
   active_.what = slot;
   active_.from = this;
   active_.index = next_;

@@ -11,7 +11,7 @@ namespace heddle {
 
 namespace {
 
-/// That one PE asks another's proxy for at a time.
+/// That one PE asks another's proxy for at a time, in each context.
 constexpr std::uint64_t most_answer_bytes = 4 << 20;
 
 }  // namespace
@@ -85,7 +85,9 @@ bool command_engine::get_elements(active_command& command, const element_layout&
   const std::uint64_t most = std::min(most_data_ / layout.unit, gather_shape::most);
   while (command.done < n) {
     // What answers is kept at the peer until it can leave.
-    if (lane(what.pe, command.lane).answer_bytes >= most_answer_bytes) return false;
+    if (lane(what.pe, command.lane).answer_bytes >= most_answer_bytes &&
+        !(what.flags & command::unheeded))
+      return false;
     const std::uint64_t now = std::min(n - command.done, most);
     record_header header{};
     header.kind = record_kind::gather;

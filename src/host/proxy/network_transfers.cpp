@@ -52,7 +52,9 @@ std::optional<command_engine::local_side> command_engine::local_side_of(std::uin
   auto* at = reinterpret_cast<std::byte*>(address);
   const bool stays = about_.asks_before_touching || !may_be_given_up;
   if (!options_.device && !about_.needs_registered_local && stays) return local_side{at, bytes, -1};
-  if (const auto* piece = reached_.find_local(at))
+  // A kernel that gives up does not wait until nobody looks at its memory any more (settle).
+  const bool may_change = options_.device && may_be_given_up && about_.asks_before_touching;
+  if (const auto* piece = may_change ? nullptr : reached_.find_local(at))
     return local_side{
         at, std::min(bytes, static_cast<std::size_t>(piece->start + piece->size - at)), -1};
   const int chunk = take_staging();

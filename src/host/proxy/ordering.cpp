@@ -76,7 +76,9 @@ void command_engine::unmark(const active_command& command) {
   if (!command.is_marked) return;
   std::erase(marked_, &command);
   if (command.marks.empty()) return;
-  given_up_.clear();
+  std::erase_if(given_up_, [&](const given_up_mark& before) {
+    return is_complete(lane(before.mark.pe, before.lane), before.mark);
+  });
   for (const auto& mark : command.marks) given_up_.push_back({command.lane, mark});
 }
 

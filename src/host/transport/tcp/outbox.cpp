@@ -10,7 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <vector>
+#include <new>
 
 namespace heddle::tcp {
 
@@ -62,6 +62,10 @@ void outbox::add(const operation_header& header, const std::byte* data, std::uin
 }
 
 outbox::outcome outbox::send(int socket, transport::listener& listener) {
+  if (lacks_memory_) [[unlikely]] {
+    errno = ENOMEM;
+    return outcome::failed;
+  }
   gathered parts;
   std::size_t skip = sent_of_first_;
   for (std::size_t i = 0; i < waiting_.size() && !parts.is_full(); ++i) {
@@ -92,9 +96,12 @@ void outbox::sent(std::size_t bytes, transport::listener& listener) {
   }
 }
 
+/// Of what has begun to leave, the rest.
 void outbox::keep(outgoing& one) {
+  constexpr std::size_t head = sizeof one.header;
+  const std::size_t left = &one == &waiting_.front() ? std::max(sent_of_first_, head) - head : 0;
   one.copy.reset(new std::byte[one.header.size]);
-  std::memcpy(one.copy.get(), one.data, one.header.size);
+  std::memcpy(one.copy.get() + left, one.data + left, one.header.size - left);
   one.data = one.copy.get();
 }
 
@@ -104,9 +111,14 @@ void outbox::keep_copies(const std::byte* start, std::size_t size) {
 }
 
 void outbox::keep_unwanted(transport::listener& listener) {
-  for (auto& one : waiting_)
-    if (one.data && !one.copy && one.token != transport::no_token && !listener.is_wanted(one.token))
-      keep(one);
+  try {
+    for (auto& one : waiting_)
+      if (one.data && !one.copy && one.token != transport::no_token &&
+          !listener.is_wanted(one.token))
+        keep(one);
+  } catch (const std::bad_alloc&) {
+    lacks_memory_ = true;
+  }
 }
 
 bool outbox::forget_data() {

@@ -35,7 +35,8 @@ class outbox {
   outcome send(int socket, transport::listener& listener);
   /// Copies the data that it would take from there.
   void keep_copies(const std::byte* start, std::size_t size);
-  /// And that of tokens which the listener does not want any more.
+  /// And that of tokens which the listener does not want any more. Without memory for it nothing
+  /// leaves any more: send() fails, by ENOMEM.
   void keep_unwanted(transport::listener& listener);
   /// Forgets data in the sender's own memory and what is behind it, a signal perhaps. False if that
   /// has begun to leave: nothing can follow.
@@ -55,12 +56,13 @@ class outbox {
       return sizeof header + (data || message ? header.size : 0);
     }
   };
-  static void keep(outgoing& one);
+  void keep(outgoing& one);
   void sent(std::size_t bytes, transport::listener& listener);
 
   message_pool* pool_;
   std::deque<outgoing> waiting_;
   std::size_t sent_of_first_ = 0;
+  bool lacks_memory_ = false;
 };
 
 }  // namespace heddle::tcp

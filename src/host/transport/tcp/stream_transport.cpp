@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <new>
 #include <system_error>
 
 #include "bootstrap/byte_stream.hpp"
@@ -86,6 +85,8 @@ stream_transport::stream_transport(const tcp_options& options, const std::string
   traits_.ends_what_is_dropped = true;
   traits_.most_message_bytes = message_pool::most_message_bytes;
   traits_.eager_bytes = 4096;
+  // Of one that is given up after 64 have been posted, as much is kept (keep_given_up).
+  traits_.most_transfer_bytes = 4 << 20;
   byte_writer out;
   const auto mine = doorway_.addresses();
   out.number(static_cast<std::uint8_t>(mine.size()));
@@ -136,13 +137,9 @@ void stream_transport::conceal(int region, std::uint64_t offset) noexcept {
 }
 
 void stream_transport::keep_given_up(listener& listener) {
-  for (std::size_t pe = 0; pe < peers_.size(); ++pe) try {
-      for (const auto& each : peers_[pe].streams)
-        if (each) each->out.keep_unwanted(listener);
-    } catch (const std::bad_alloc&) {
-      lose(static_cast<int>(pe),
-           "there is no memory to keep what a put has lent and does not wait for any more");
-    }
+  for (const auto& peer : peers_)
+    for (const auto& each : peer.streams)
+      if (each) each->out.keep_unwanted(listener);
 }
 
 std::byte* stream_transport::exposed_place(const operation_header& header) const {
