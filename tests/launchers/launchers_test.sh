@@ -227,7 +227,7 @@ for operation in reduce_scatter_v all_gather_v all_to_all_v; do
 done
 perf "operations of one group" 0 "values : 0 OK" sendrecv -b 0 -e 5000 -f 25 -n 2 -m 5
 perf "operations of an iteration" 0 "values : 0 OK" all_reduce -b 8 -e 5000 -f 25 -n 2 -m 5 -o mulsum -z 1
-perf "cycles and the host's time" 0 "cycle 2 of 2" all_gather -b 8 -e 8 -n 2 -N 2 -C 1 -a 1
+perf "cycles and the host's time" 0 "cycle 2 of 2" all_gather -b 96 -e 96 -n 2 -N 2 -C 1 -a 1
 perf "each root in turn" 0 "none +2 .* 0$" broadcast -b 0 -e 8 -n 2 -r -1 -a 0
 perf "registered buffers" 0 "values : 0 OK" reduce -b 8 -e 1M -f 512 -n 2 -R 1 -a 2
 perf "more checks" 0 "values : 0 OK" put -b 8 -e 8 -n 2 -c 4
