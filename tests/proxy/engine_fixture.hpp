@@ -68,14 +68,16 @@ struct fixture {
     }
     return n;
   }
-  /// PE 1 says that what was sent last is carried out.
-  void acknowledged() {
-    auto answer = frame_maker(job, 1, 0);
+  /// PE `from` says that it has carried out the lane's frames up to this one.
+  void acknowledged(int from, std::uint32_t frame, int lane = 0) {
+    auto answer = frame_maker(job, from, 0, lane);
     answer.header().has_records = 0;
-    answer.header().acknowledged = network.sent.back().header().sequence;
+    answer.header().acknowledged = frame;
     network.arrives(answer.bytes());
     progress();
   }
+  /// PE 1 says that what was sent last is carried out.
+  void acknowledged() { acknowledged(1, network.sent.back().header().sequence); }
   void progress(int times = 4) {
     for (int i = 0; i < times; ++i) engine.progress();
   }

@@ -13,15 +13,6 @@
 namespace heddle::testing {
 namespace {
 
-/// PE `from` says that it has carried out the lane's frames up to this one.
-void acknowledge(fixture& f, int from, std::uint32_t frame, int lane = 0) {
-  auto answer = frame_maker(job, from, 0, lane);
-  answer.header().has_records = 0;
-  answer.header().acknowledged = frame;
-  f.network.arrives(answer.bytes());
-  f.progress();
-}
-
 void put_to(fixture& f, int pe, int lane = 0) {
   auto put = f.command_to(pe, command_kind::put, lane);
   put.what.flags = command::has_payload;
@@ -39,16 +30,16 @@ TEST_CASE("a quiet waits for what was posted before it, however much follows") {
   put_to(f, 1);
   put_to(f, 2);
   CHECK_FALSE(f.engine.carry_out(quiet));
-  acknowledge(f, 1, before);
+  f.acknowledged(1, before);
   CHECK(f.engine.carry_out(quiet));
   CHECK(f.producer.replies.size() == 1);
   // The next one is about the rest.
   auto next = f.command_to(-1, command_kind::quiet);
   CHECK_FALSE(f.engine.carry_out(next));
   f.progress();
-  acknowledge(f, 1, before + 2);
+  f.acknowledged(1, before + 2);
   CHECK_FALSE(f.engine.carry_out(next));
-  acknowledge(f, 2, 2);
+  f.acknowledged(2, 2);
   CHECK(f.engine.carry_out(next));
 }
 
@@ -74,7 +65,7 @@ TEST_CASE("a quiet waits for reads that were posted before it, in whichever orde
   auto quiet = f.command_to(-1, command_kind::quiet);
   CHECK_FALSE(f.engine.carry_out(quiet));
   f.progress();
-  acknowledge(f, 1, f.network.sent.back().header().sequence);
+  f.acknowledged();
   get_from(1);
   REQUIRE(f.network.reads.size() == 3);
   for (const std::size_t done : {2, 1}) {
@@ -99,9 +90,9 @@ TEST_CASE("who is awaited are the peers that a quiet lacks, also after it was gi
   f.producer.given_up = quiet.index;
   CHECK(f.engine.carry_out(quiet));
   CHECK(f.engine.awaited() == std::vector<int>{2});
-  acknowledge(f, 2, f.network.sent.back().header().sequence);
+  f.acknowledged(2, f.network.sent.back().header().sequence);
   CHECK(f.engine.awaited() == std::vector<int>{1});  // for want of a better answer
-  acknowledge(f, 1, 1, 1);
+  f.acknowledged(1, 1, 1);
   CHECK(f.engine.awaited().empty());
 }
 

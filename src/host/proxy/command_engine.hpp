@@ -75,7 +75,6 @@ class command_engine final : transport::listener {
 
     std::uint64_t done = 0;         ///< bytes, or elements, that are posted
     std::uint64_t operation = 0;    ///< its token; 0: none yet
-    bool is_marked = false;         ///< it has its marks
     std::vector<quiet_mark> marks;  ///< those that are not reached
   };
   using failure_callback = std::function<void(int pe, const std::string& reason)>;

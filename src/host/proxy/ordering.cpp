@@ -65,15 +65,13 @@ command_engine::quiet_mark command_engine::mark_of(int pe, const lane_state& sta
 }
 
 void command_engine::mark(active_command& command) {
-  if (command.is_marked) return;
+  if (!command.marks.empty()) return;
   for (const int pe : dirty_[static_cast<std::size_t>(command.lane)])
     command.marks.push_back(mark_of(pe, lane(pe, command.lane)));
-  command.is_marked = true;
   marked_.push_back(&command);
 }
 
 void command_engine::unmark(const active_command& command) {
-  if (!command.is_marked) return;
   std::erase(marked_, &command);
   if (command.marks.empty()) return;
   std::erase_if(given_up_, [&](const given_up_mark& before) {
