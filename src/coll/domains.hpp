@@ -14,7 +14,7 @@ namespace heddle {
 struct team_domains {
   int count = 1;
   int size = 1;                      ///< PEs of each
-  std::vector<std::int32_t> pes;     ///< domain by domain, each in the order of the team
+  std::vector<std::int32_t> pes;     ///< domain by domain
   std::vector<std::int32_t> begins;  ///< of each domain, its first place in `pes`
   bool are_mapped = true;            ///< false: there is one whose PEs memory does not join
   bool is_apart = false;             ///< memory joins no two PEs
@@ -28,7 +28,7 @@ struct team_domains {
       most = std::max(most, members(domain).size());
     return static_cast<int>(most);
   }
-  /// The PEs of one of them, in the order of the team.
+  /// The PEs of one of them, in its order.
   [[nodiscard]] std::span<const std::int32_t> members(int domain) const {
     const auto next = static_cast<std::size_t>(domain) + 1;
     const auto begin = static_cast<std::size_t>(begins[next - 1]);
@@ -40,8 +40,11 @@ struct team_domains {
   [[nodiscard]] bool all_mapped() const { return are_mapped && n_domains() == 1; }
 };
 
-/// `domain_of`: of each member, equal numbers for one domain. No hierarchy, if not all domains have
-/// as many PEs, or more than a hierarchical algorithm takes. A pure function.
-team_domains find_domains(std::span<const int> domain_of);
+/// `domain_of`: of each member, equal numbers for one domain, which are in the order of their first
+/// members. `positions`: of each member, what the PEs of its domain are in the order of; empty: in
+/// the order of the team. No hierarchy, if not all domains have as many PEs, or more than a
+/// hierarchical algorithm takes. A pure function.
+team_domains find_domains(std::span<const int> domain_of,
+                          std::span<const std::int32_t> positions = {});
 
 }  // namespace heddle

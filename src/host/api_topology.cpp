@@ -1,48 +1,28 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
-#include <sched.h>
-
 #include <cstring>
 #include <new>
 
 #include "bootstrap/byte_stream.hpp"
 #include "host/guarded_call.hpp"
+#include "host/pe_place.hpp"
 #include "host/runtime.hpp"
-#include "support/processor_list.hpp"
 #include "topology/read_machine.hpp"
 #include "topology/views.hpp"
 
 namespace heddle {
 namespace {
 
-/// What the PEs tell each other of where they run.
-bootstrap::bytes describe_self(const heddle_runtime& runtime) {
-  cpu_set_t processors;
-  CPU_ZERO(&processors);
-  (void)::sched_getaffinity(0, sizeof processors, &processors);
-  return byte_writer()
-      .text(runtime.device().name())
-      .text(runtime.place().pci_address())
-      .text(list_of_processors(processors))
-      .take();
-}
-
 /// Adds the PEs of this host. Collective.
-void add_pes(topology::machine& machine, const heddle_runtime& runtime) {
-  const auto all = runtime.bootstrap().all_gather(describe_self(runtime), runtime.wait_deadline());
+void add_pes(topology::machine& machine, heddle_runtime& runtime) {
+  byte_writer mine;
+  pe_place::find(runtime.place()).write(mine);
+  const auto all = runtime.bootstrap().all_gather(mine.bytes(), runtime.wait_deadline());
   if (!machine.source.empty()) return;  // HWLOC_XMLFILE: they do not run there
   for (int rank = 0; rank < runtime.n_pes(); ++rank) {
     if (runtime.bootstrap().host_of(rank) != runtime.bootstrap().host_of(runtime.my_pe())) continue;
-    byte_reader in(all[static_cast<std::size_t>(rank)]);
-    topology::pe pe;
-    pe.rank = rank;
-    pe.device = in.text();
-    const auto address = in.text();
-    pe.processors = in.text();
-    pe.where = topology::locate(machine, pe.processors);
-    for (std::size_t i = 0; !address.empty() && i < machine.gpus.size(); ++i)
-      if (machine.gpus[i].place.address == address) pe.gpu = static_cast<int>(i);
-    machine.pes.push_back(std::move(pe));
+    byte_reader told(all[static_cast<std::size_t>(rank)]);
+    add_pe(machine, rank, pe_place::read(told));
   }
 }
 

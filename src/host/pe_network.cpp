@@ -93,13 +93,16 @@ std::unique_ptr<pe_network> pe_network::join(const parts& parts, failure_callbac
   }
   byte_writer told;
   told.text(own_host_name()).block(choice.network->address());
+  pe_place::find(parts.device).write(told);
   std::vector<std::string> host_names;
+  std::vector<pe_place> places;
   std::vector<transport::bytes> addresses;
   for (const auto& each : bootstrap.all_gather(told.bytes(), until)) {
     byte_reader reader(each);
     host_names.push_back(reader.text());
     const auto address = reader.block();
     addresses.emplace_back(address.begin(), address.end());
+    places.push_back(pe_place::read(reader));
   }
   choice.network->set_addresses(std::move(addresses));
   log::info(log::subsystem::transport, "PEs whose memory is not mapped are reached by {}{}{}",
@@ -109,6 +112,7 @@ std::unique_ptr<pe_network> pe_network::join(const parts& parts, failure_callbac
   joined->host_names_ = std::move(host_names);
   joined->why_no_other_ = std::move(choice.reason);
   joined->mapped_ = std::move(mapped);
+  joined->rings_ = host_rings::agree(bootstrap, places, until);
   bootstrap.barrier(until);  // nobody is sent anything before its memory is known here
   return joined;
 }

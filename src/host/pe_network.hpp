@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bootstrap/bootstrap.hpp"
+#include "host/host_rings.hpp"
 #include "host/mapped_pes.hpp"
 #include "host/pe_device.hpp"
 #include "host/proxy/proxy.hpp"
@@ -86,6 +87,8 @@ class pe_network {
   [[nodiscard]] const std::string& why_no_other() const { return why_no_other_; }
   /// Which PEs each PE of the job maps, as all of them know.
   [[nodiscard]] const mapped_pes& mapped() const { return mapped_; }
+  /// The order of each host's PEs along rings, as all of them know.
+  [[nodiscard]] const host_rings& rings() const { return rings_; }
 
  private:
   class device_port;
@@ -99,6 +102,7 @@ class pe_network {
   std::string why_no_other_;
   std::vector<std::string> host_names_;
   mapped_pes mapped_;
+  host_rings rings_;
   std::shared_ptr<void> device_ref_;  ///< where kernels cannot read the host's memory quickly
 };
 

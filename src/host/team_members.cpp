@@ -27,11 +27,14 @@ team_domains domains_of(const heddle_runtime& runtime, const std::vector<int>& w
     return find_domains(std::vector<int>(world_pes.size()));
   std::map<std::string_view, int> hosts;
   std::vector<int> domain_of;
-  for (const int pe : world_pes)
+  std::vector<std::int32_t> positions;
+  for (const int pe : world_pes) {
     domain_of.push_back(
         hosts.emplace(runtime.bootstrap().host_of(pe), static_cast<int>(hosts.size()))
             .first->second);
-  auto found = find_domains(domain_of);
+    positions.push_back(network->rings().position(pe));
+  }
+  auto found = find_domains(domain_of, positions);
   for (int domain = 0; domain < found.n_domains(); ++domain) {
     std::vector<int> members;
     for (const auto pe : found.members(domain))

@@ -179,6 +179,17 @@ ring best_ring(const machine& machine, std::span<const endpoint> ends) {
   return ring_of(machine, ends, std::move(members));
 }
 
+std::vector<int> best_chain(const machine& machine, std::span<const endpoint> ends) {
+  auto [order, hops, count] = best_ring(machine, ends);
+  if (hops.empty()) return order;
+  auto cut = hops.size() - 1;
+  for (std::size_t i = 0; i < hops.size(); ++i)
+    if (hops[i].is_slower_than(hops[cut])) cut = i;
+  std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>((cut + 1) % order.size()),
+              order.end());
+  return order;
+}
+
 std::string times(int count) {
   if (count == 1) return "once";
   return count == 2 ? "twice" : fmt::format("{} times", count);

@@ -30,6 +30,10 @@ ring ring_of(const machine& machine, std::span<const endpoint> ends, std::vector
 ring best_ring(const machine& machine, std::span<const endpoint> ends);
 constexpr int exact_places = 12;
 
+/// That ring, open where it is slowest: the order of these ends along a ring that goes on to other
+/// machines from the last of them. As in the ring, if no hop is slower than that to its beginning.
+std::vector<int> best_chain(const machine& machine, std::span<const endpoint> ends);
+
 /// "ring 0 1 3 2: NV12 8 times" or "...: PIX 2 times, crosses SYS twice".
 std::string describe(const ring& ring, std::span<const int> numbers);
 

@@ -94,6 +94,10 @@ TEST_CASE("a ring crosses between hosts once for each, whatever the launcher's o
       CHECK(tree_crossings < 4 * hosts);
     }
   }
+  // In each host in the order that its machine has them, the hosts by their first PEs.
+  CHECK(
+      find_domains(std::vector<int>{1, 2, 1, 2, 1}, std::vector<std::int32_t>{4, 3, 0, 1, 2}).pes ==
+      std::vector<std::int32_t>{2, 4, 0, 3, 1});
   // Of one host, or block by block: nothing to reorder.
   CHECK(team_order(find_domains(std::vector<int>{5, 5, 5}).pes).pes().empty());
   CHECK(team_order(find_domains(std::vector<int>{1, 1, 2}).pes).pes().empty());

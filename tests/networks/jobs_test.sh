@@ -130,6 +130,14 @@ on_one_host() {
     check "$each on 3 PEs" 0 "$right" "$bin/heddle-run" --bind-to none --timeout 90 -n 3 \
       "$bin/heddle-perf" "${each%:*}" -b 68 -e 100000 -d all -o all "${sizes[@]}" -r 1 --ways "${each#*:}"
   done
+  # In the order of the machine, which is told that its two processors have a package each.
+  if [ "$(nproc)" -ge 2 ] && "$bin/heddle-info" --no-job --topology 2>/dev/null | grep -q "NUMA node"; then
+    check "rings along what joins packages" 0 "$right" HEDDLE_P2P_DISABLE=0 HEDDLE_PES_PER_HOST=4 HEDDLE_DEBUG=INFO \
+      HWLOC_SYNTHETIC="package:2 numa:1 pu:1" HWLOC_THISSYSTEM=1 "$bin/heddle-run" --bind-to none --timeout 90 -n 8 \
+      sh -c 'exec taskset -c $((PMIX_RANK % 2)) "$@"' sh "$bin/heddle-perf" all_reduce -b 4100 -e 4100 -n 1 -w 0 --ways ring,tree,hierarchical
+    count_told "the order of the first host" 1 "rings go through this host's PEs in the order 0 2 1 3$"
+    count_told "the order of the second host" 1 "rings go through this host's PEs in the order 4 6 5 7$"
+  fi
   check "the choice in the log" 0 "INFO coll: all_reduce up to 64 bytes, team world: .* us expected, runner-up .* us; buffers" \
     HEDDLE_DEBUG=INFO "$bin/heddle-run" --bind-to none -n 2 "$bin/heddle-perf" all_reduce -b 64 -e 64 -n 1 -w 0
   for operation in "${operations[@]}"; do

@@ -174,6 +174,30 @@ TEST_CASE("the ring of PEs puts those of a place together, however they are numb
                   "times)") != std::string::npos);
 }
 
+TEST_CASE("a chain leaves out the slowest hop of its ring") {
+  const auto chain_of = [](std::initializer_list<const char*> processors) {
+    auto made = make_machine({.packages = 2, .switches = 0});
+    std::vector<endpoint> ends;
+    for (const auto* each : processors) add_pe(made, each);
+    for (const auto& pe : made.pes) ends.push_back(end_of_pe(pe));
+    return best_chain(made, ends);
+  };
+  using order = std::vector<int>;
+  CHECK(chain_of({}).empty());
+  CHECK(chain_of({"0-7"}) == order{0});
+  CHECK(chain_of({"0-7", "8-15"}) == order{0, 1});
+  CHECK(chain_of({"0", "1", "2", "3"}) == order{0, 1, 2, 3});
+  CHECK(chain_of({"0-7", "8-15", "8-15", "0-7"}) == order{0, 3, 1, 2});
+  // The ring 0 1 2 3 of four GPUs, of which 1 and 2, and 3 and 0, are on one switch, is as good as
+  // any.
+  auto made = make_machine({.packages = 2, .switches = 1, .gpus = 2});
+  for (const int gpu : {0, 2, 3, 1}) add_pe(made, "0-15", gpu);
+  std::vector<endpoint> ends;
+  for (const auto& pe : made.pes) ends.push_back(end_of_pe(pe));
+  REQUIRE(best_ring(made, ends).order == order{0, 1, 2, 3});
+  CHECK(best_chain(made, ends) == order{1, 2, 3, 0});
+}
+
 TEST_CASE("a ring that is too large to be tried out crosses each slow edge once as well") {
   auto made = make_machine({.packages = 4, .switches = 2, .gpus = 4});  // 32 GPUs
   auto found = analyse(made);
