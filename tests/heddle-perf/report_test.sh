@@ -45,6 +45,8 @@ check "no root" 0 "^all_reduce,2,host,8,2,float,sum,-1," cat all_reduce.csv
 check "results that are not checked" 0 "not checked" "$perf" all_reduce -b 8 -e 8 -n 1 -w 0 -c 0 --csv unchecked.csv
 check "they are empty" 0 "^all_reduce,1,.*,,[^,]+,[^,]+,[^,]+,[^,]+,,,,,$" cat unchecked.csv
 check "a CSV that cannot be written" 1 "cannot write /no/such/folder/x.csv" "$perf" all_reduce -b 8 -e 8 -n 1 --csv /no/such/folder/x.csv
+check "no space for the table" 1 "cannot write the standard output: No space left" \
+  sh -c '"$1" all_reduce -b 8 -e 8 -n 1 >/dev/full' sh "$perf"
 check "a CSV for which there is no space" 1 "cannot write /dev/full" "$perf" all_reduce -b 8 -e 8 -n 1 --csv /dev/full
 check "one file for two" 2 "both name x" "$perf" all_reduce --json x --csv x
 

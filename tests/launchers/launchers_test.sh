@@ -132,6 +132,8 @@ for sharing in "--tag-output" ""; do
       { for i in {1..80}; do [ ! -s "$ended" ] || break; sleep 0.1; done; cat "$ended" >&2; rm "$ended"; }' "$bin/heddle-run" "$sharing"
 done
 check "output whose reader is gone" 141 "^line$" bash -c '"$0" -n 2 --bind-to none sh -c "while :; do echo line; done" 2>&1 | head -1; exit ${PIPESTATUS[0]}' "$bin/heddle-run"
+check "output for which there is no space" 1 "printed could not be written: No space left" \
+  bash -c '"$0" -n 2 --bind-to none --tag-output echo line >/dev/full' "$bin/heddle-run"
 check "PEs that there are no descriptors for" 0 "ended with 1, leaving 0" bash -c 'ulimit -n 40
   "$0" -n 30 --tag-output --bind-to none sh -c "sleep 61.$$ & wait"; ended=$?
   left() { grep -lzx "61[.]$$" /proc/[0-9]*/cmdline 2>/dev/null | wc -l; }
@@ -143,6 +145,7 @@ check "timeout" 124 "has run for" "$bin/heddle-run" -n 2 --timeout 0.3 sleep 60
 check "variables" 0 "^blue$" "$bin/heddle-run" -n 1 -x COLOUR=blue sh -c 'echo $COLOUR'
 check "-x before an inherited variable" 0 "^blue$" env COLOUR=red "$bin/heddle-run" -n 1 -x COLOUR=green -x COLOUR=blue printenv COLOUR
 check "PMIx's own variables before -x" 0 "^0$" "$bin/heddle-run" -n 1 -x PMIX_RANK=7 printenv PMIX_RANK
+check "-x that names no variable" 2 "names no variable: =3" "$bin/heddle-run" -n 1 -x =3 true
 check "-x of a variable that is not set" 1 "give -x NO_SUCH_COLOUR=VALUE" "$bin/heddle-run" -n 1 -x NO_SUCH_COLOUR true
 check "forwarded signal" 143 "caught" "$bin/heddle-run" -n 1 bash -c 'trap "echo caught; exit 143" TERM; kill $PPID; while :; do sleep 0.1; done'
 check "a signal that is ignored, as under nohup" 0 "^finished$" bash -c "trap '' HUP; "'exec "$0" -n 1 sh -c "kill -HUP \$PPID; sleep 0.2; echo finished"' "$bin/heddle-run"

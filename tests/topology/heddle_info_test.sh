@@ -40,6 +40,8 @@ check "no folder for the picture" 1 "cannot write .*no/such/x.svg: No such file 
 check "variables that heddle cannot take are listed all the same" 0 "\*HEDDLE_SPIN +nonsense" \
   env HEDDLE_SPIN=nonsense "$bin/heddle-info" --no-job
 check "a folder in place of the picture" 1 "cannot write .*directory" "$bin/heddle-info" --no-job --topology-svg "$scratch"
+check "no space for the text" 1 "cannot write .*: No space left" \
+  sh -c '"$1" --no-job --topology >/dev/full' sh "$bin/heddle-info"
 check "no such machine" 1 "nowhere.xml cannot be read: No such file or directory" "$bin/heddle-info" --topology-file nowhere.xml
 check "no machine" 1 "is not a machine in hwloc's XML" "$bin/heddle-info" --topology-file "$scratch/dgx.svg"
 [ "$failed" = 0 ] && echo "all passed"

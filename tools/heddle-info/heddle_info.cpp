@@ -162,6 +162,7 @@ int main(int argc, char** argv) {
     if (!wishes.alone) runtime = std::make_unique<heddle::runtime>();
     information(wishes, runtime ? runtime->handle() : nullptr)
         .show(!runtime || runtime->my_pe() == 0);
+    perf::check_printed();
     return 0;
   } catch (const std::exception& failure) {
     fmt::print(stderr, "heddle-info: {}\n", failure.what());

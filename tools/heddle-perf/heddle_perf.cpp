@@ -10,6 +10,7 @@
 #include "forced_way.hpp"
 #include "report/command.hpp"
 #include "session.hpp"
+#include "whole_file.hpp"
 
 namespace {
 
@@ -68,6 +69,7 @@ int main(int argc, char** argv) {
     } else {
       right = measure(chosen, heddle::runtime());
     }
+    perf::check_printed();
     return right ? 0 : 1;
   } catch (const perf::usage_error& mistake) {
     fmt::print(stderr, "heddle-perf: {}\n", mistake.what());

@@ -115,6 +115,12 @@ bool is_special(const std::string& path) {
 
 }  // namespace
 
+void check_printed() {
+  errno = 0;
+  if (std::fflush(stdout) != 0 || std::ferror(stdout))
+    fail("the standard output", errno ? errno : EIO);
+}
+
 void write_whole(const std::string& path, std::string_view text) {
   if (is_special(path)) {
     descriptor file(path, ::open(path.c_str(), O_WRONLY | O_CLOEXEC));

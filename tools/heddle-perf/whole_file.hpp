@@ -12,6 +12,9 @@ namespace perf {
 /// Throws std::runtime_error that names the path.
 void write_whole(const std::string& path, std::string_view text);
 
+/// Throws if the standard output has not taken all that was printed: at the end.
+void check_printed();
+
 /// Throws as write_whole would: before an hour of measuring, not after.
 void check_writable(const std::string& path);
 

@@ -113,6 +113,11 @@ class job {
     }
     if (chosen_.timeout > 0) timeout_at_ = clock::now() + seconds(chosen_.timeout);
     while (running_ > 0 || !streams_.empty()) wait_once();
+    if (const int failure = output_.failure() ? output_.failure() : errors_.failure()) {
+      say("what the PEs have printed could not be written: {}", ::strerror(failure));
+      while (!streams_.empty()) wait_once();
+      if (!status_) status_ = 1;
+    }
     return status_.value_or(0);
   }
 

@@ -19,6 +19,10 @@ std::string check_seconds(const std::string& text) {
   return "must be a number of seconds from 0 to 1e9, not " + text;
 }
 
+std::string check_variable(const std::string& text) {
+  return text.empty() || text.front() == '=' ? "names no variable: " + text : std::string();
+}
+
 /// How many of the arguments are heddle-run's own: all before the program. Throws for an option
 /// that there is not; what follows the program is the program's, whatever it looks like.
 int own_arguments(const CLI::App& app, int argc, char** argv) {
@@ -56,6 +60,7 @@ parsed parse(int argc, char** argv) {
       ->check(check_seconds)
       ->capture_default_str();
   app.add_option("-x", chosen.exports, "Set VAR=VALUE for the PEs; VAR alone must be set already")
+      ->check(check_variable)
       ->allow_extra_args(false);
   app.add_option("--bind-to", chosen.bind,
                  "core: one core for each PE; none (default: core if there are enough)")

@@ -32,7 +32,8 @@ void shared_output::write_some(const void* stream, std::string& text) {
     piece = piece.substr(0, end + 1);
   const ssize_t written = ::write(fd(), piece.data(), piece.size());
   if (written < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  if (written <= 0) {  // nobody reads any more
+  if (written <= 0) {
+    if (errno != EPIPE && failure_ == 0) failure_ = errno;
     in_line_ = nullptr;
     return text.clear();
   }

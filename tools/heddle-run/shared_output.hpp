@@ -22,12 +22,15 @@ class shared_output {
     return !in_line_ || in_line_ == stream;
   }
   /// Takes from the front of a stream's text, whose last line has an end, what can be written
-  /// without blocking; all of it if nobody reads any more.
+  /// without blocking; all of it if nobody reads any more, or it cannot be written.
   void write_some(const void* stream, std::string& text);
+  /// Why something could not be written, as errno; 0: all that somebody reads was.
+  [[nodiscard]] int failure() const { return failure_; }
 
  private:
   int fd_;
   unique_fd again_;  ///< the same pipe or terminal, opened not to block; empty if it cannot be
+  int failure_ = 0;
   const void* in_line_ = nullptr;  ///< the stream that is in the middle of a line
 };
 
