@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "kernels/call_scope.hpp"
+#include "kernels/draws.hpp"
 #include "kernels/on_device.hpp"
 #include "kernels/piece_lists.hpp"
 
@@ -129,7 +130,7 @@ class caller {
 
   void call(moving what, std::size_t size, std::size_t n) {
     ++calls_;
-    const std::size_t root = calls_ % n_pes_;
+    const std::size_t root = draws_.below(n_pes_);
     const bool by_pair = what == moving::all_to_all_v || what == moving::sendrecv;
     // What PE a has for PE b, or, where all have the same lists, what b has.
     const auto count = [&](std::size_t from, std::size_t to) {
@@ -149,9 +150,9 @@ class caller {
     }
     write(queue_, lists_.data(), all);
 
-    const std::size_t skew = calls_ % 4 == 0 ? size : 0;
-    std::byte* in = (calls_ % 3 == 0 ? own_.data() : heap_.data()) + skew;
-    std::byte* out = in + room_ - skew + (calls_ % 7 == 0 ? size : 0);
+    const std::size_t skew = draws_.one_in(4) ? size : 0;
+    std::byte* in = (draws_.one_in(3) ? own_.data() : heap_.data()) + skew;
+    std::byte* out = in + room_ - skew + (draws_.one_in(4) ? size : 0);
     octets input((n_pes_ * n + 1) * size);
     for (std::size_t i = 0; i < input.size(); ++i) input[i] = value_of(calls_, me_, i);
     octets output(input.size() + guard, std::byte{0x5a});
@@ -159,9 +160,9 @@ class caller {
     write(queue_, out, output);
     const heddle::size_t* list = lists_.data();
     const int n_pes = team_.n_pes();
-    const int blocks = 1 + static_cast<int>(calls_ % 3);
-    const bool alone = calls_ % 2 == 0;
-    launch(queue_, blocks, calls_ % 5 == 0 ? threads() : 1, call_move{}, static_cast<int>(size),
+    const int blocks = 1 + static_cast<int>(draws_.below(3));
+    const bool alone = draws_.one_in(2);
+    launch(queue_, blocks, draws_.one_in(4) ? threads() : 1, call_move{}, static_cast<int>(size),
            move_call{team_.ref(), what, alone, in, out, n, static_cast<int>(root),
                      piece_lists{list, list + n_pes, list + 2 * n_pes, list + 3 * n_pes}});
 
@@ -215,6 +216,7 @@ class caller {
   symmetric_array<std::byte> heap_;
   device_array<std::byte> own_;
   device_array<heddle::size_t> lists_;
+  draws draws_{n_pes_};
   std::size_t calls_ = 0;
 };
 

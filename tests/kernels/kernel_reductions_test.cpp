@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/draws.hpp"
 #include "kernels/exact_reductions.hpp"
 #include "kernels/on_device.hpp"
 #include "kernels/reduction_call.hpp"
@@ -52,7 +53,6 @@ class reducer {
   /// `turn` chooses the scope and whatever else should not matter.
   void call(const team& team, reducing what, std::size_t type, int reduction,
             const exact_pattern& pattern, std::size_t n, std::size_t turn) {
-    ++calls_;
     const auto& element = reduced_types[type];
     const bool scatters = what == reducing::reduce_scatter;
     const bool has_lists = what == reducing::reduce_scatter_v;
@@ -72,19 +72,20 @@ class reducer {
       place = lists[n_pes_ + me_];
       write(queue_, lists_.data(), lists);
     }
-    const bool in_place = calls_ % 5 < 2;
-    const std::size_t skew = calls_ % 7 == 0 ? element.size : 0;
-    const auto root = static_cast<std::size_t>(calls_) % n_pes_;
-    const auto from = static_cast<std::size_t>(calls_) % exact_pattern::period;
+    const bool in_place = draws_.one_in(3);
+    const std::size_t skew = draws_.one_in(4) ? element.size : 0;
+    const std::size_t root = draws_.below(n_pes_);
+    const std::size_t from = draws_.below(exact_pattern::period);
+    const int blocks = 1 + static_cast<int>(draws_.below(3));
+    const int block_threads = draws_.one_in(4) ? threads() : 1;
     const bool is_told = what != reducing::reduce || me_ == root;
-    std::byte* in = (calls_ % 3 == 0 ? own_.data() : heap_.data()) + skew;
+    std::byte* in = (draws_.one_in(3) ? own_.data() : heap_.data()) + skew;
     std::byte* out = in_place ? in + place * element.size : in + room_;
 
     const auto given = exact_pattern::cut(pattern.input, element.size, all, from);
     write(queue_, in, given);
     if (!in_place) write(queue_, out, octets(mine * element.size + guard, poison));
-    const int blocks = 1 + static_cast<int>(calls_ % 3);
-    launchers[type](queue_, blocks, calls_ % 4 == 0 ? threads() : 1,
+    launchers[type](queue_, blocks, block_threads,
                     {team.ref(), what, reduction, turn % 2 == 0, in, is_told ? out : nullptr, n,
                      static_cast<int>(root), lists_.data(), lists_.data() + n_pes_});
     const auto describe = [&](const char* kind) {
@@ -118,7 +119,7 @@ class reducer {
   symmetric_array<std::byte> heap_;
   device_array<std::byte> own_;
   device_array<heddle::size_t> lists_;
-  std::size_t calls_ = 0;
+  draws draws_{n_pes_};
 };
 
 /// How many elements, by turns: from no byte to more than a slot, in each way that a kernel has.
@@ -141,12 +142,12 @@ TEST_CASE("every reduction that kernels call is exact, with every type and opera
         for (int reduction = 0; reduction < num_reductions; ++reduction) {
           const auto pattern = reduced_types[type].pattern(reduction, self.my_pe(), n_pes);
           for (int kind = 0; kind < num_kinds; ++kind) {
-            ++combination;
-            // The sanitizers' share: 5 has no factor in common with the 24 of a type.
-            if (is_cut_short() && combination % 5 != 0) continue;
             // Over the numbers of PEs all combinations meet all counts, and most of them both
             // scopes.
-            const std::size_t turn = combination + static_cast<std::size_t>(n_pes);
+            const std::size_t turn = ++combination + static_cast<std::size_t>(n_pes);
+            // The sanitizers' share: 5 has no factor in common with the 24 of a type, and others
+            // of them are due with each number of PEs.
+            if (is_cut_short() && turn % 5 != 0) continue;
             const auto what = static_cast<reducing>(kind);
             const std::size_t pieces =
                 what == reducing::reduce_scatter ? static_cast<std::size_t>(n_pes) : 1;

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/draws.hpp"
 #include "kernels/exact_reductions.hpp"
 #include "kernels/forced_way.hpp"
 #include "kernels/on_device.hpp"
@@ -87,19 +88,28 @@ class reducer {
   void by(const way& wanted, const placement& at) {
     for (const auto what : reductions) {
       if (!has(wanted, what, at)) continue;
-      const forced here(world_, what, wanted, ++way_ % 2 == 0 ? 3 : 0);
+      const forced here(world_, what, wanted, ++round_ % 2 == 0 ? 3 : 0);
       if (n_pes_ > 1)
         for (const std::size_t count : {std::size_t{1}, std::size_t{50'000}}) {
           const auto plan = world_.plan(what, count, HEDDLE_FLOAT32);
           check(plan.rfind(wanted.name, 0) == 0, std::string(wanted.name) + " became " + plan);
         }
       for (std::size_t type = 0; type < reduced_types.size(); ++type)
-        for (int reduction = 0; reduction < num_reductions; ++reduction) {
-          ++combination_;
-          // The sanitizers' share: 7 has no factor in common with the 84 of a way.
-          if (!is_cut_short() || combination_ % 7 == 0) call(what, type, reduction, wanted.name);
-        }
+        for (int reduction = 0; reduction < num_reductions; ++reduction)
+          if (is_due(type, reduction)) call(what, type, reduction, wanted.name);
     }
+  }
+
+  /// After all ways: every type has met every operation, and, where that were many calls, in each
+  /// kind of memory.
+  void check_met() const {
+    const bool were_many = !is_cut_short() && round_ >= 20;
+    for (std::size_t i = 0; i < met_.size(); ++i)
+      check(
+          were_many ? met_[i] == (in_heap | in_private | is_aligned | is_misaligned) : met_[i] != 0,
+          "type " + std::to_string(reduced_types[i / num_reductions].type) + ", reduction " +
+              std::to_string(i % num_reductions) + " met but memory of kinds " +
+              std::to_string(met_[i]));
   }
 
   /// By the way that is chosen: pieces of differing size.
@@ -107,6 +117,7 @@ class reducer {
     for (std::size_t type = 0; type < reduced_types.size(); ++type)
       for (int reduction = 0; reduction < num_reductions; ++reduction) {
         ++calls_;
+        const bool is_private = draws_.one_in(3);
         std::vector<std::size_t> counts, places;
         std::size_t all = 0;
         for (std::size_t pe = 0; pe < n_pes_; ++pe) {
@@ -116,7 +127,7 @@ class reducer {
         }
         const auto& element = reduced_types[type];
         const auto& pattern = pattern_of_call(type, reduction);
-        std::byte* in = base();
+        std::byte* in = base(is_private);
         std::byte* out = in + room_;
         const auto me = static_cast<std::size_t>(self_.my_pe());
         write(queue_, in, exact_pattern::cut(pattern.input, element.size, all, 0));
@@ -132,20 +143,26 @@ class reducer {
  private:
   static constexpr std::size_t guard = 64;
   static constexpr std::byte poison{0x5a};
+  enum kind_of_memory : unsigned { in_heap = 1, in_private = 2, is_aligned = 4, is_misaligned = 8 };
 
+  /// The sanitizers' share: of the 84 of a round one in 7, in each round others.
+  [[nodiscard]] bool is_due(std::size_t type, int reduction) const {
+    const auto combination = type * num_reductions + static_cast<std::size_t>(reduction);
+    return !is_cut_short() || (combination + round_) % 7 == 0;
+  }
   [[nodiscard]] const exact_pattern& pattern_of_call(std::size_t type, int reduction) const {
     return patterns_[type * num_reductions + static_cast<std::size_t>(reduction)];
   }
   [[nodiscard]] heddle_op_t op_of(std::size_t type, int reduction) const {
     return reduction == scaled_by_two ? twice_[type] : static_cast<heddle_op_t>(reduction);
   }
-  [[nodiscard]] std::byte* base() const { return calls_ % 3 == 0 ? own_.data() : heap_.data(); }
+  [[nodiscard]] std::byte* base(bool is_private) const {
+    return is_private ? own_.data() : heap_.data();
+  }
   void prepare(std::byte* out, std::size_t bytes) const {
     write(queue_, out, octets(bytes + guard, poison));
   }
 
-  /// What the calls of a way have in common with others of it comes back after other numbers of
-  /// calls for each: all combinations meet in time.
   void call(heddle_collective_t what, std::size_t type, int reduction, const std::string& name) {
     ++calls_;
     const auto& element = reduced_types[type];
@@ -154,16 +171,21 @@ class reducer {
     const std::size_t pieces = scatters ? n_pes_ : 1;
     const std::size_t large = (most_bytes / element.size + pieces - 1) / pieces;
     const std::size_t counts[] = {0, 1, 333, large};
-    const std::size_t count = counts[(combination_ + n_pes_) % 4];
-    const bool in_place = calls_ % 5 < 2;
-    const std::size_t skew = calls_ % 7 == 0 ? element.size : 0;
-    const int root = static_cast<int>(calls_ % n_pes_);
-    const auto from = calls_ % exact_pattern::period;
+    const std::size_t count = counts[draws_.below(4)];
+    const bool in_place = draws_.one_in(3);
+    const bool is_private = draws_.one_in(2);
+    const bool is_skewed = draws_.one_in(2);
+    const int root = static_cast<int>(draws_.below(n_pes_));
+    const std::size_t from = draws_.below(exact_pattern::period);
+    met_[type * num_reductions + static_cast<std::size_t>(reduction)] |=
+        (is_private ? in_private : in_heap) | (is_skewed ? is_misaligned : is_aligned);
     const auto me = static_cast<std::size_t>(self_.my_pe());
     const bool is_told = what != HEDDLE_COLLECTIVE_REDUCE || self_.my_pe() == root;
 
-    std::byte* in = base() + skew;
-    std::byte* out = !in_place ? base() + room_ : scatters ? in + me * count * element.size : in;
+    std::byte* in = base(is_private) + (is_skewed ? element.size : 0);
+    std::byte* out = !in_place  ? base(is_private) + room_
+                     : scatters ? in + me * count * element.size
+                                : in;
     const auto given = exact_pattern::cut(pattern.input, element.size, pieces * count, from);
     write(queue_, in, given);
     if (!in_place) prepare(out, count * element.size);
@@ -214,8 +236,9 @@ class reducer {
   device_array<std::byte> own_;
   std::vector<exact_pattern> patterns_;
   std::vector<heddle_op_t> twice_;
-  int way_ = 0;
-  std::size_t combination_ = 0;
+  std::vector<unsigned> met_ = std::vector<unsigned>(reduced_types.size() * num_reductions);
+  draws draws_{n_pes_};
+  std::size_t round_ = 0;  ///< a collective by a way
   std::size_t calls_ = 0;
 };
 
@@ -229,6 +252,7 @@ TEST_CASE("every reduction is exact in every way, with every type and operation"
       const auto at = find_placement(self, self.create_stream());
       reducer pe(self);
       for (const auto& each : ways) pe.by(each, at);
+      pe.check_met();
       pe.pieces();
     });
   }
