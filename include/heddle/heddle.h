@@ -122,7 +122,7 @@ typedef struct heddle_event* heddle_event_t;
 /// A job of PEs that are threads of this process.
 typedef struct heddle_thread_job* heddle_thread_job_t;
 
-/// Names a job to be formed over TCP: an address and a random secret. Pass it round by any means.
+/// Names a job to be formed over TCP: addresses and a random secret. Pass it round by any means.
 typedef struct heddle_unique_id {
   char bytes[128];
 } heddle_unique_id_t;
@@ -584,8 +584,8 @@ typedef enum heddle_topology_form HEDDLE_ENUM {
 } heddle_topology_form_t;
 
 /// The topology of a machine: packages, NUMA nodes, PCIe switches, GPUs, NVLinks and NICs, how they
-/// reach each other, and the ring order and the NICs that heddle would take. Read now, in tens of
-/// milliseconds (hwloc, NVML), not by init; what cannot be read is named in the text, no error.
+/// reach each other, and the ring order and the NICs that heddle would take. Read anew, in tens of
+/// milliseconds (hwloc, NVML); what cannot be read is named in the text, no error.
 /// `runtime`: this host, with the PEs that run on it; collective, each PE gets its host's. NULL:
 /// this host alone. `file`, with `runtime` NULL: the machine of that XML file, as hwloc's lstopo
 /// writes it; HEDDLE_ERROR_INVALID_ARGUMENT if it is none, HEDDLE_ERROR_NOT_SUPPORTED if heddle was

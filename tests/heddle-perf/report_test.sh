@@ -48,7 +48,17 @@ check "a CSV that cannot be written" 1 "cannot write /no/such/folder/x.csv" "$pe
 check "no space for the table" 1 "cannot write the standard output: No space left" \
   sh -c '"$1" all_reduce -b 8 -e 8 -n 1 >/dev/full' sh "$perf"
 check "a CSV for which there is no space" 1 "cannot write /dev/full" "$perf" all_reduce -b 8 -e 8 -n 1 --csv /dev/full
+# Results that are wrong.
+for operation in all_reduce reduce_scatter reduce broadcast all_gather all_to_all gather scatter sendrecv; do
+  check "$operation that leaves a wrong byte" 1 "Out of bounds values : [1-9][0-9]* FAILED" \
+    env LD_PRELOAD="$1/../lib/libwrong_results.so" "$perf" -t 2 $operation -b 64 -e 64 -n 1 -w 0
+done
+check "words that are not direct" 1 "direct:ll went one_shot:ll" "$perf" -t 2 all_gather -b 64K -e 64K -n 1 -w 0 --ways direct:ll
 check "one file for two" 2 "both name x" "$perf" all_reduce --json x --csv x
+check "one file by two names" 2 "both name ./x" "$perf" all_reduce --json ./x --csv x
+check "a file without a name" 2 "names no file" "$perf" all_reduce --json ""
+check "a time that is none" 2 "number of seconds" "$perf" all_reduce -T nan
+check "a root that there is not" 2 "there are 2 PEs" "$perf" -t 2 reduce -r 5 -b 8 -e 8
 
 # Pages: of files of both kinds. No job is joined, so a launcher that heddle cannot use does not matter.
 no_job() { env PMI_RANK=0 PMI_SIZE=2 PMI_FD=7 "$perf" report "$@"; }

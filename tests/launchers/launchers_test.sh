@@ -254,7 +254,7 @@ check "no such type" 2 "float128" "$bin/heddle-perf" all_reduce -d float128
 check "no such reduction" 2 "xor" "$bin/heddle-perf" all_reduce -o xor
 check "a size that is none" 2 "seven" "$bin/heddle-perf" all_reduce -b seven
 check "sizes the wrong way round" 2 "" "$bin/heddle-perf" all_reduce -b 64 -e 8
-check "put needs two PEs" 1 "start two, as heddle-run -n 2" "$bin/heddle-perf" put
+check "put needs two PEs" 2 "start two, as heddle-run -n 2" "$bin/heddle-perf" put
 check "a file that cannot be written" 1 "/no/such/folder" "$bin/heddle-perf" all_reduce -b 8 -e 8 -n 1 --json /no/such/folder/x.json
 
 # The check sees a job that is there: its processes, their memory, their sockets.

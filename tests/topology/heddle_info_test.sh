@@ -43,5 +43,6 @@ check "a folder in place of the picture" 1 "cannot write .*directory" "$bin/hedd
 check "no space for the text" 1 "cannot write .*: No space left" \
   sh -c '"$1" --no-job --topology >/dev/full' sh "$bin/heddle-info"
 check "no such machine" 1 "nowhere.xml cannot be read: No such file or directory" "$bin/heddle-info" --topology-file nowhere.xml
+check "a machine's file without a name" 2 "names no file" "$bin/heddle-info" --topology-file ""
 check "no machine" 1 "is not a machine in hwloc's XML" "$bin/heddle-info" --topology-file "$scratch/dgx.svg"
 [ "$failed" = 0 ] && echo "all passed"

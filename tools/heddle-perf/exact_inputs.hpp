@@ -27,7 +27,7 @@ class exact_inputs {
       input_.push_back(convert(integer(op, my_pe, n_pes, k)));
       int result = integer(op, 0, n_pes, k);
       for (int pe = 1; pe < n_pes; ++pe) result = combine(op, result, integer(op, pe, n_pes, k));
-      if (op == redop::avg) result /= n_pes;
+      if (op == redop::avg) result = wrapped(result) / n_pes;
       if (op == redop::mulsum) result *= mulsum_factor;
       expected_.push_back(convert(result));
     }
@@ -67,7 +67,9 @@ class exact_inputs {
   }
 
   static int integer(redop op, int pe, int n_pes, std::size_t k) {
-    const auto mixed = static_cast<int>((k * 31 + static_cast<std::size_t>(pe) * 17) % 29);
+    // Of many PEs no more differ than leave results that do.
+    const auto mixed =
+        static_cast<int>((k * 31 + static_cast<std::size_t>(pe % most_different) * 17) % 29);
     switch (op) {
       case redop::sum:
       case redop::mulsum:
@@ -76,7 +78,8 @@ class exact_inputs {
         return pe < 4 && mixed % 3 == 0 ? 2 : 1;
       case redop::avg: {
         if (is_tiny && n_pes > most_tiny) return tiny_part_of_average(pe, n_pes, k);
-        if (pe > 0) return mixed % summands(n_pes);
+        if (n_pes >= most_different && k % 2 == 0) return 0;
+        if (pe > 0 || n_pes == 1) return mixed % summands(n_pes);
         int rest = 0;
         for (int other = 1; other < n_pes; ++other) rest += integer(op, other, n_pes, k);
         return (n_pes - rest % n_pes) % n_pes;
@@ -89,7 +92,8 @@ class exact_inputs {
     return is_tiny ? mixed % 15 - 7 : mixed - 14;
   }
   /// A sum of one below this of each PE is exact.
-  static int summands(int n_pes) { return is_tiny || n_pes > 8 ? 2 : 16; }
+  static int summands(int n_pes) { return is_tiny || n_pes > most_different ? 2 : 16; }
+  static constexpr int most_different = 8;
   /// So many PEs' ones add up exactly, in any order. In larger teams the others have zeros.
   static constexpr int most_tiny = 8;
   /// Of more PEs: an eighth of n_pes from each of eight, where such sums are exact; else two values
@@ -111,6 +115,11 @@ class exact_inputs {
       default:
         return a + b;
     }
+  }
+  /// A sum as integers have it that are too small for it.
+  static int wrapped(int sum) {
+    if constexpr (std::is_integral_v<T>) return static_cast<int>(static_cast<T>(sum));
+    return sum;
   }
   static T convert(int value) {
     if constexpr (heddle::small_float<T>) {

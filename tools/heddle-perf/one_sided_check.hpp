@@ -16,7 +16,7 @@ namespace perf {
 
 inline void require_two(const session& with) {
   if (with.world.n_pes() < 2)
-    throw std::runtime_error(
+    throw usage_error(
         fmt::format("{} is measured between PE 0 and PE 1, and there is one PE; start two, as "
                     "heddle-run -n 2 heddle-perf {}",
                     with.chosen.what.name, with.chosen.what.name));

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 
 namespace perf {
 
@@ -97,7 +98,16 @@ void add_times(CLI::App& app, options& into) {
                  "1: in place of the latency, the host's time of an operation until it is issued");
   app.add_option("-T,--timeout", into.timeout,
                  "seconds that a wait for another PE may take: as HEDDLE_TIMEOUT")
-      ->check(CLI::Range(1e-6, 1e9));
+      ->check([](const std::string& text) -> std::string {  // CLI::Range takes a NaN
+        double seconds = 0;
+        if (CLI::detail::lexical_cast(text, seconds) && seconds >= 1e-6 && seconds <= 1e9)
+          return {};
+        return "must be a number of seconds from 1e-6 to 1e9, not " + text;
+      });
+}
+
+std::string names_file(const std::string& text) {
+  return text.empty() ? "names no file" : std::string();
 }
 
 void add_content(CLI::App& app, options& into) {
@@ -159,8 +169,9 @@ void add_job(CLI::App& app, options& into) {
                "go through the network on one host too: as HEDDLE_P2P_DISABLE=1");
   app.add_option("--profile", into.profile, "that tune writes, for HEDDLE_TUNING")
       ->capture_default_str();
-  app.add_option("-J,--json,--output_file", into.json_file, "write the results to this file too");
-  app.add_option("--csv", into.csv_file, "write the table to this file as well");
+  app.add_option("-J,--json,--output_file", into.json_file, "write the results to this file too")
+      ->check(names_file);
+  app.add_option("--csv", into.csv_file, "write the table to this file as well")->check(names_file);
 }
 
 /// The first option that was given and that the operation has not; empty: none.
@@ -215,7 +226,11 @@ std::string contradiction(const options& given) {
   if (given.min_bytes > given.max_bytes)
     return fmt::format("the smallest size {} (-b) is above the largest {} (-e)", given.min_bytes,
                        given.max_bytes);
-  if (!given.json_file.empty() && given.json_file == given.csv_file)
+  const auto place = [](const std::string& file) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(file));
+  };
+  if (!given.json_file.empty() && !given.csv_file.empty() &&
+      place(given.json_file) == place(given.csv_file))
     return fmt::format("--json and --csv both name {}", given.json_file);
   if (given.cycles == 0)
     return "-N 0, which is without end in nccl-tests, is not offered: give the number of cycles";

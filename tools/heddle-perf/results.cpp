@@ -112,9 +112,15 @@ void results::label(row& forced) {
   const bool speaks =
       n_pes_ == 1 || any ||
       (combines ? forced.proto == protocol : forced_->protocol != HEDDLE_PROTOCOL_LL128);
-  if (!goes || !speaks) {
-    not_taken_.insert(fmt::format("{}{}{} went {}{}{}", wanted, any ? "" : ":", any ? "" : protocol,
-                                  forced.algo, combines ? ":" : "", combines ? forced.proto : ""));
+  // Words are one shot's, whatever the plan calls them.
+  const bool goes_by_words =
+      n_pes_ > 1 && !combines && wanted == "direct" && forced_->protocol == HEDDLE_PROTOCOL_LL;
+  if (!goes || !speaks || goes_by_words) {
+    const auto went = goes_by_words ? "one_shot:ll"
+                      : combines    ? fmt::format("{}:{}", forced.algo, forced.proto)
+                                    : forced.algo;
+    not_taken_.insert(
+        fmt::format("{}{}{} went {}", wanted, any ? "" : ":", any ? "" : protocol, went));
     return;
   }
   forced.algo = wanted;

@@ -192,7 +192,7 @@ inline std::vector<int> roots_of(const session& with) {
   const int n_pes = with.world.n_pes();
   if (!with.chosen.what.has_root) return {-1};
   if (with.chosen.root >= n_pes)
-    throw std::runtime_error(fmt::format("-r {}: there are {} PEs", with.chosen.root, n_pes));
+    throw usage_error(fmt::format("-r {}: there are {} PEs", with.chosen.root, n_pes));
   if (with.chosen.root != options::all_roots) return {with.chosen.root};
   std::vector<int> roots(static_cast<std::size_t>(n_pes));
   std::iota(roots.begin(), roots.end(), 0);

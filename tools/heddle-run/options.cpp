@@ -54,7 +54,7 @@ parsed parse(int argc, char** argv) {
       ->capture_default_str();
   app.add_flag("--tag-output", chosen.tag_output, "Begin each line of output with [PE]");
   app.add_flag("--keep-going", chosen.keep_going, "Let the other PEs run on when one fails");
-  app.add_option("--timeout", chosen.timeout, "End the job after so many seconds")
+  app.add_option("--timeout", chosen.timeout, "End the job after so many seconds; 0: never")
       ->check(check_seconds);
   app.add_option("--grace", chosen.grace, "Seconds from SIGTERM to SIGKILL when the job is ended")
       ->check(check_seconds)
