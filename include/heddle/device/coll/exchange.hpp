@@ -104,10 +104,11 @@ class exchange_channel : mailbox_channel<B> {
     bool going = true;
     if (run_one_step(going)) return going;
     const bool any_meets = tell_places();
+    if (any_meets) copy_own(own_part::first);
     going = !any_meets || learn_places();
     const size_t steps = going ? most_steps() : 0;
-    if (steps == 0) copy_own();
-    for (size_t step = 0; going && step < steps; ++step) going = move_slots(step);
+    if (steps == 0 && !any_meets) copy_own();
+    for (size_t step = 0; going && step < steps; ++step) going = move_slots(step, any_meets);
     // Before the others are told that this PE has left: they may write where they have their next
     // pieces then.
     for (int i = 1 + block_.rank(); going && i < team_.n_pes(); i += block_.size())
@@ -178,15 +179,23 @@ class exchange_channel : mailbox_channel<B> {
   HEDDLE_FN stores stores_for(size_t bytes) const {
     return choose_stores(bytes, args_.streaming_from);
   }
+  /// A call in which PEs meet waits twice, for a hop each, and has half of it to do meanwhile.
+  enum class own_part { all, first, second };
   /// By all threads, without a sync.
-  HEDDLE_FN void copy_own() const {
+  HEDDLE_FN void copy_own(own_part which = own_part::all) const {
     const int me = team_.my_pe();
-    const piece own =
+    piece own =
         this->part_of(way::none, 0, bytes_to(me) < bytes_from(me) ? bytes_to(me) : bytes_from(me));
+    const stores how = stores_for(own.bytes);
+    if (which != own_part::all) {
+      const size_t first = own.bytes / 2 / cache_line * cache_line;
+      own.bytes = which == own_part::first ? first : own.bytes - first;
+      if (which == own_part::second) own.offset += first;
+    }
     if (own.bytes == 0) return;
     const byte* source = args_.input + args_.sends.offset_of(me) + own.offset;
     byte* target = args_.output + args_.receives.offset_of(me) + own.offset;
-    if (source != target) copy(block_, target, source, own.bytes, stores_for(own.bytes));
+    if (source != target) copy(block_, target, source, own.bytes, how);
   }
 
   // ---- few bytes, most calls: the same way to all, in one step ----
@@ -324,7 +333,7 @@ class exchange_channel : mailbox_channel<B> {
     return most;
   }
 
-  HEDDLE_FN bool move_slots(size_t step) {
+  HEDDLE_FN bool move_slots(size_t step, bool any_meets) {
     const int n_pes = team_.n_pes();
     bool going = true;
     for (int i = 1 + block_.rank(); team_.has_network() && i < n_pes; i += block_.size()) {
@@ -347,7 +356,7 @@ class exchange_channel : mailbox_channel<B> {
       if (step < out.steps() && has_flag(out.by))
         this->fill_slot(after(i), out, step, args_.input + out.offset_in(step));
     }
-    if (step == 0) copy_own();
+    if (step == 0 && !any_meets) copy_own();
 
     for (int i = 1 + block_.rank(); going && i < n_pes; i += block_.size()) {
       const piece in = received(after(i));
@@ -428,6 +437,7 @@ class exchange_channel : mailbox_channel<B> {
     if (brings && !team_.may_bring(block_)) return false;
     for (int i = 1 + block_.rank(); i < team_.n_pes(); i += block_.size())
       if (meets(after(i))) leave(after(i));  // which sends to remote PEs
+    copy_own(own_part::second);
     bool going = true;
     for (int i = 1 + block_.rank(); i < team_.n_pes(); i += block_.size()) {
       const int pe = after(i);
