@@ -4,6 +4,7 @@
 #include "host/team.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <heddle/device/coll/scratch.hpp>
 #include <heddle/device/impl/team_ref_builder.hpp>
@@ -261,7 +262,8 @@ heddle::plan_question heddle_team::question(heddle::collective what, std::size_t
   if (chooser_) {
     heddle_choice_t choice{HEDDLE_ALGORITHM_AUTO, HEDDLE_PROTOCOL_AUTO, 0, 0};
     try {
-      chooser_(choosers_user_, static_cast<heddle_collective_t>(what), bytes, n_pes(), &choice);
+      const auto up_to = std::bit_ceil(std::clamp<std::size_t>(bytes, 1, std::size_t{1} << 63));
+      chooser_(choosers_user_, static_cast<heddle_collective_t>(what), up_to, n_pes(), &choice);
     } catch (const std::exception& thrown) {
       throw_error(HEDDLE_ERROR_INVALID_USAGE, "the chooser of team {} threw an exception: {}",
                   name_, thrown.what());

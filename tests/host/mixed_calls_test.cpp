@@ -111,6 +111,30 @@ TEST_CASE("a chooser that throws is named") {
   });
 }
 
+TEST_CASE("a chooser is asked for powers of two") {
+  run_pes(2, [](runtime& self) {
+    const auto team = self.world().handle();
+    const auto chooser = [](void* asked, heddle_collective_t, std::size_t bytes, int,
+                            heddle_choice_t*) {
+      static_cast<std::vector<std::size_t>*>(asked)->push_back(bytes);
+    };
+    std::vector<std::size_t> asked;
+    CHECK(heddle_team_set_chooser(team, chooser, &asked) == HEDDLE_SUCCESS);
+    std::vector<float> data(2 * 999);
+    CHECK(heddle_all_reduce(team, data.data(), data.data(), 999, f32, HEDDLE_SUM, nullptr) ==
+          HEDDLE_SUCCESS);
+    int grid = 0;
+    int block = 0;
+    CHECK(heddle_launch_shape(team, 4 * 999, &grid, &block) == HEDDLE_SUCCESS);
+    CHECK(heddle_launch_shape(team, ~std::size_t{0}, &grid, &block) == HEDDLE_SUCCESS);
+    CHECK(self.world().plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 0, HEDDLE_FLOAT32) != "");
+    CHECK(self.world().plan(HEDDLE_COLLECTIVE_ALL_GATHER, 0, HEDDLE_FLOAT32) != "");
+    CHECK(heddle_team_set_chooser(team, nullptr, nullptr) == HEDDLE_SUCCESS);
+    CHECK(asked.size() >= 5);
+    for (const auto bytes : asked) CHECK(std::has_single_bit(bytes));
+  });
+}
+
 TEST_CASE("HEDDLE_CHECK=1 compares the end of a team, and barriers on streams") {
   environment_variable check("HEDDLE_CHECK", "1");
   run_pes(2, [](runtime& self) {
