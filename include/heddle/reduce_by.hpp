@@ -11,8 +11,9 @@
 ///     heddle::all_reduce_by(team, input, output, n, largest_magnitude(), stream);
 ///
 /// As team.all_reduce and its like otherwise; the reduction is copied, and trivially copyable. So
-/// are elements, of any type of at most 1024 bytes: an argmax combines {value, index}. Buffers that
-/// are registered are used in place by the address that their registration gives.
+/// are elements, of any default constructible type of at most 1024 bytes: an argmax combines
+/// {value, index}. Buffers that are registered are used in place by the address that their
+/// registration gives.
 namespace heddle {
 
 namespace detail {

@@ -83,6 +83,7 @@ class team {
   }
   template <class T>
   [[nodiscard]] T g(const T* src, int pe) const {
+    static_assert(std::is_default_constructible_v<T>);
     T value;
     get(&value, src, 1, pe);
     return value;

@@ -61,6 +61,24 @@ struct sum_of_rows {
   }
 };
 
+/// That may be given nothing but elements: 0 has no common multiple with 0.
+struct least_common_multiple {
+  template <class A>
+  HEDDLE_FN A combine(A a, A b) const {
+    A divisor = a;
+    for (A rest = b; rest != 0;) {
+      const A next = static_cast<A>(divisor % rest);
+      divisor = rest;
+      rest = next;
+    }
+    return static_cast<A>(a / divisor * b);
+  }
+  template <class A>
+  HEDDLE_FN A finish(A multiple) const {
+    return static_cast<A>(60 / multiple);
+  }
+};
+
 /// With something to do at the end, and sums that are rounded: these tell in which order the PEs'
 /// elements were combined.
 struct mean {
@@ -80,6 +98,8 @@ T element_of(int pe, std::size_t i) {
   if constexpr (std::is_same_v<T, float>) {
     return std::ldexp(1 + static_cast<float>(i % 1000) / 3, (pe * 7 + static_cast<int>(i)) % 13) *
            (pe % 2 == 0 ? 1.0f : -1.0f);
+  } else if constexpr (std::is_integral_v<T>) {
+    return static_cast<T>(1 + (static_cast<std::size_t>(pe) + i) % 6);  // divisors of 60
   } else {
     return T::of(pe, i);
   }
@@ -151,6 +171,20 @@ TEST_CASE("numbers are combined by what the user has, in the order of the PEs, a
     run_pes(n_pes, [](runtime& self) {
       expect_reductions_of<float>(self, 600'000, mean{static_cast<float>(self.n_pes())});
     });
+}
+
+TEST_CASE("a reduction is given elements, and nothing that fills up words and lines") {
+  constexpr std::size_t most = 3'000;
+  for (const int n_pes : fewer_if_cut_short({1, 2, 3, 5}))
+    run_pes(n_pes, [](runtime& self) {
+      expect_reductions_of<std::uint8_t, least_common_multiple>(self, most);
+      expect_reductions_of<std::uint16_t, least_common_multiple>(self, most);
+      expect_reductions_of<std::uint32_t, least_common_multiple>(self, most);
+    });
+  if (on_gpu() || is_cut_short()) return;
+  run_many_pes(66, [](runtime& self) {
+    expect_reductions_of<std::uint8_t, least_common_multiple>(self, most);
+  });
 }
 
 TEST_CASE("elements of every size are combined along the ring of a large team") {

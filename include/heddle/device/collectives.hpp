@@ -20,8 +20,9 @@
 /// block returns, what it has written to the output may be read by its threads; what another block
 /// has, after a wait for that block. The input may be written again then.
 ///
-/// Elements that are combined are of any trivially copyable type of at most 1024 bytes, aligned to at
-/// most 64; the others of any trivially copyable type.
+/// Elements that are combined are of any trivially copyable, default constructible type of at most
+/// 1024 bytes, aligned to at most 64; the others of any trivially copyable type. A reduction is given
+/// the PEs' elements, and what it has made of them, and nothing else.
 ///
 /// The lists of all_gather_v and its kin are any memory that the kernel reads, and stay as they are
 /// until all blocks have returned.

@@ -219,12 +219,13 @@ class link_set {
          w += static_cast<size_t>(group_.size())) {
       const size_t first = w * per_word;
       const size_t elements = n - first < per_word ? n - first : per_word;
+      const size_t combined = detail::combined_of<Op>(elements, per_word);
       typename acc::type value[per_word]{};
-      T result[per_word];
+      T result[per_word]{};
       bool empty = true;
       auto take = [&](const T* word) {
         if (is_raw) return void(memcpy(result, word, sizeof result));
-        for (size_t e = 0; e < per_word; ++e)
+        for (size_t e = 0; e < combined; ++e)
           value[e] = empty ? acc::widen(word[e]) : reduction.combine(value[e], acc::widen(word[e]));
         empty = false;
       };
@@ -238,7 +239,7 @@ class link_set {
         for (size_t e = 0; e < elements; ++e) word[e] = input[first + e];
         take(word);
       }
-      for (size_t e = 0; e < per_word && !is_raw; ++e)
+      for (size_t e = 0; e < combined && !is_raw; ++e)
         result[e] = acc::narrow(reduction.finish(value[e]));
       if (output)
         for (size_t e = 0; e < elements; ++e) output[first + e] = result[e];

@@ -108,6 +108,14 @@ inline constexpr bool is_builtin_reduction =
     standard::is_same_v<Op, reduce_sum> || standard::is_same_v<Op, reduce_prod> ||
     standard::is_same_v<Op, reduce_extremum>;
 
+/// Of a word or line of `all` elements of which `there` are there, how many are combined. A user's
+/// reduction is given no others: it may divide, or look something up. The library's take what fills
+/// up the rest too, in loops of a fixed length.
+template <class Op>
+HEDDLE_FN constexpr size_t combined_of(size_t there, size_t all) {
+  return is_builtin_reduction<Op> || there > all ? all : there;
+}
+
 /// An integer's division is long, and is not copied to each place of a CUDA kernel that may divide.
 template <class A>
 HEDDLE_APART HEDDLE_FN A divided_integer(A sum, int divisor) {

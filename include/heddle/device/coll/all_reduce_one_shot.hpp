@@ -60,6 +60,7 @@ HEDDLE_APART HEDDLE_FN bool all_reduce_one_shot_ll(G group, const team_ref& team
   constexpr int together = HEDDLE_ON_CUDA ? 4 : 1;
   bool arrived = true;
   for (size_t w = rank; w < words && arrived; w += threads) {
+    const size_t elements = detail::combined_of<Op>(n - w * per_word, per_word);
     typename acc::type sum[per_word]{};
     for (int begin = 0; begin < n_pes && arrived; begin += together) {
       const ll_line* line[together];
@@ -82,7 +83,7 @@ HEDDLE_APART HEDDLE_FN bool all_reduce_one_shot_ll(G group, const team_ref& team
         }
         T word[per_word];
         memcpy(word, &data[i], sizeof data[i]);
-        for (size_t e = 0; e < per_word; ++e)
+        for (size_t e = 0; e < elements; ++e)
           sum[e] =
               begin + i == 0 ? acc::widen(word[e]) : reduction.combine(sum[e], acc::widen(word[e]));
       }

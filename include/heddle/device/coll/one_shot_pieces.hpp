@@ -120,7 +120,7 @@ class one_shot_pieces : mailbox_channel<B> {
             for (size_t e = 0; e < elements; ++e) word[e] = mine[first + e];
           else
             memcpy(word, &data[i], sizeof data[i]);
-          for (size_t e = 0; e < per_word; ++e)
+          for (size_t e = 0; e < combined_of<Op>(elements, per_word); ++e)
             sum[e] = begin + i == 0 ? acc::widen(word[e])
                                     : reduction_.combine(sum[e], acc::widen(word[e]));
         }

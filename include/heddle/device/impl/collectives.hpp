@@ -73,10 +73,10 @@ template <class T, class Op, block_group B>
 HEDDLE_FN void reduce_in_kernel(const B& block, const team_ref& team, reduce_kind kind,
                                 const T* input, T* output, size_t n, int root, const Op& op) {
   using element = combined<T, Op>;
-  static_assert(standard::is_trivially_copyable_v<T> && sizeof(T) <= most_combined &&
-                    alignof(T) <= cache_line,
-                "elements that are combined are trivially copyable, of at most 1024 bytes, and "
-                "aligned to at most 64");
+  static_assert(standard::is_trivially_copyable_v<T> && standard::is_default_constructible_v<T> &&
+                    sizeof(T) <= most_combined && alignof(T) <= cache_line,
+                "elements that are combined are trivially copyable and default constructible, of "
+                "at most 1024 bytes, and aligned to at most 64");
   if (n == 0) return;
   const int n_pes = team.n_pes();
   all_reduce_args args{.team = team, .input = input, .output = output, .count = n, .kind = kind};

@@ -132,6 +132,10 @@ HEDDLE_FN bool move_lines(G group, const team_ref& team, const Ends& ends, const
       const size_t from = line(l) * per_line;
       return from >= n ? 0 : n - from < per_line ? n - from : per_line;
     };
+    const auto is_combined = [&](int l, int w, int e) {
+      const auto at = static_cast<size_t>(threads.part() + w * line_team<G>::threads);
+      return is_builtin_reduction<Op> || at * unit::count + static_cast<size_t>(e) < size(l);
+    };
     line_words<G> mine[at_once];
     if (own >= 0)
       for (int l = 0; l < at_once; ++l)
@@ -160,9 +164,10 @@ HEDDLE_FN bool move_lines(G group, const team_ref& team, const Ends& ends, const
             unit value;
             memcpy(&value, &word, sizeof value);
             for (int e = 0; e < unit::count; ++e)
-              sum[l][w][e] = begin + s == 0
-                                 ? acc::widen(value.element[e])
-                                 : reduction.combine(sum[l][w][e], acc::widen(value.element[e]));
+              if (is_combined(l, w, e))
+                sum[l][w][e] = begin + s == 0
+                                   ? acc::widen(value.element[e])
+                                   : reduction.combine(sum[l][w][e], acc::widen(value.element[e]));
           }
       }
     }
@@ -170,9 +175,9 @@ HEDDLE_FN bool move_lines(G group, const team_ref& team, const Ends& ends, const
     line_words<G> result[at_once];
     for (int l = 0; l < at_once; ++l) {
       for (int w = 0; w < words; ++w) {
-        unit value;
+        unit value{};
         for (int e = 0; e < unit::count; ++e)
-          value.element[e] = acc::narrow(reduction.finish(sum[l][w][e]));
+          if (is_combined(l, w, e)) value.element[e] = acc::narrow(reduction.finish(sum[l][w][e]));
         memcpy(&result[l][w], &value, sizeof value);
         if (is_raw) result[l][w] = mine[l][w];
       }

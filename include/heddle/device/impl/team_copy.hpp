@@ -127,7 +127,7 @@ HEDDLE_FN void team_ref::p(T* dst, standard::type_identity_t<T> value, int pe) c
 
 template <class T>
 HEDDLE_FN T team_ref::g(const T* src, int pe) const {
-  static_assert(standard::is_trivially_copyable_v<T>);
+  static_assert(standard::is_trivially_copyable_v<T> && standard::is_default_constructible_v<T>);
   if (is_remote(pe)) return remote_g(src, pe);
   const T* source = ptr(src, pe);
   if constexpr (sizeof(T) == 4 || sizeof(T) == 8) {
