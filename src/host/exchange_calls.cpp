@@ -63,7 +63,7 @@ exchange_calls::elements exchange_calls::checked(const char* function, std::size
 
 /// HEDDLE_CHECK=1: all members have made the same call.
 void exchange_calls::compare(const char* function, collective what, std::size_t count,
-                             heddle_type_t type, int root) {
+                             heddle_type_t type, int root, std::size_t piece) {
   team_.check();
   if (!team_.runtime().environment().check) return;
   const auto told = [](const heddle_team::words& words) {
@@ -72,8 +72,8 @@ void exchange_calls::compare(const char* function, collective what, std::size_t 
                        chosen_way::told(words[4]));
   };
   const chosen_way way([&] {
-    if (count == 0) return std::uint64_t{0};
-    const auto& plan = plan_for(what, count * bytes_of(type));
+    if (piece == 0) return std::uint64_t{0};
+    const auto& plan = plan_for(what, piece);
     return chosen_way::word_of(plan.algo, protocol::simple, plan.channels, false);
   });
   way.require_same([&](std::uint64_t word) {
@@ -216,7 +216,7 @@ void exchange_calls::broadcast(const void* input, void* output, std::size_t coun
   constexpr auto function = "heddle_broadcast";
   const auto [piece, all] = checked(function, count, type);
   team_.require_pe(function, root);
-  compare(function, collective::broadcast, count, type, root);
+  compare(function, collective::broadcast, count, type, root, count * bytes_of(type));
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;
   equal_.to = is_root ? everybody : nobody;
@@ -232,7 +232,7 @@ void exchange_calls::all_gather(const void* input, void* output, std::size_t cou
                                 heddle_type_t type, heddle_stream_t stream) {
   constexpr auto function = "heddle_all_gather";
   const auto [piece, all] = checked(function, count, type);
-  compare(function, collective::all_gather, count, type, 0);
+  compare(function, collective::all_gather, count, type, 0, count * bytes_of(type));
   if (piece == 0) return;
   equal_.to = everybody;
   equal_.from = everybody;
@@ -247,7 +247,7 @@ void exchange_calls::all_to_all(const void* input, void* output, std::size_t cou
                                 heddle_type_t type, heddle_stream_t stream) {
   constexpr auto function = "heddle_all_to_all";
   const auto [piece, all] = checked(function, count, type);
-  compare(function, collective::all_to_all, count, type, 0);
+  compare(function, collective::all_to_all, count, type, 0, count * bytes_of(type));
   if (piece == 0) return;
   equal_.to = everybody;
   equal_.from = everybody;
@@ -262,7 +262,7 @@ void exchange_calls::gather(const void* input, void* output, std::size_t count, 
   constexpr auto function = "heddle_gather";
   const auto [piece, all] = checked(function, count, type);
   team_.require_pe(function, root);
-  compare(function, collective::gather, count, type, root);
+  compare(function, collective::gather, count, type, root, count * bytes_of(type));
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;
   equal_.to = root;
@@ -279,7 +279,7 @@ void exchange_calls::scatter(const void* input, void* output, std::size_t count,
   constexpr auto function = "heddle_scatter";
   const auto [piece, all] = checked(function, count, type);
   team_.require_pe(function, root);
-  compare(function, collective::scatter, count, type, root);
+  compare(function, collective::scatter, count, type, root, count * bytes_of(type));
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;
   equal_.to = is_root ? everybody : nobody;
@@ -310,8 +310,9 @@ void exchange_calls::all_gather_v(const void* input, void* output, const std::si
   const int me = team_.my_pe();
   const auto out = list_pieces(function, "", counts, displacements, type, n_pes);
   require_apart(function, out);
-  compare(function, collective::all_gather, 0, type, 0);
+  compare(function, collective::all_gather, 0, type, 0, 0);
   require_alike(team_, function, counts);
+  compare(function, collective::all_gather, out.largest() / bytes_of(type), type, 0, out.largest());
   if (out.largest() == 0) return;
   const std::size_t mine = out.bytes[static_cast<std::size_t>(me)];
   const call call{function,
@@ -345,7 +346,7 @@ void exchange_calls::all_to_all_v(const void* input, const std::size_t* input_co
   const auto out =
       list_pieces(function, "output_", output_counts, output_displacements, type, n_pes);
   require_apart(function, out);
-  compare(function, collective::all_to_all, 0, type, 0);
+  compare(function, collective::all_to_all, 0, type, 0, unknown_piece);
   require_matching(team_, function, input_counts, output_counts);
   const auto own = static_cast<std::size_t>(team_.my_pe());
   if (in.bytes[own] != out.bytes[own])

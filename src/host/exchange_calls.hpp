@@ -75,7 +75,7 @@ class exchange_calls {
   void exchange_by_transfers(const byte* input, const piece_list& in, byte* output,
                              const piece_list& out, heddle_stream_t stream) const;
   void compare(const char* function, collective what, std::size_t count, heddle_type_t type,
-               int root);
+               int root, std::size_t piece);
   template <class Pieces>
   void run(const call& call, exchange_args<Pieces>& args, const void* input, void* output,
            heddle_stream_t stream);

@@ -72,6 +72,22 @@ TEST_CASE("HEDDLE_CHECK=1 compares how a collective goes, and not what has no pa
          "PE 0 gave count 64, type float16, op sum, by ring "});
     CHECK(heddle_team_set_accumulate_f32(team, 1) == HEDDLE_SUCCESS);
     CHECK(reduce().status == HEDDLE_SUCCESS);
+    // Pieces of any size, too: their counts are compared by themselves.
+    const auto by_channels = [](void* is_other, heddle_collective_t, std::size_t, int,
+                                heddle_choice_t* choice) { choice->channels = is_other ? 1 : 2; };
+    CHECK(heddle_team_set_chooser(team, by_channels, differs ? &data : nullptr) == HEDDLE_SUCCESS);
+    const std::vector<std::size_t> counts(static_cast<std::size_t>(self.n_pes()), 4096);
+    const std::vector<std::size_t> places = {0, 4096, 8192};
+    std::vector<float> in(3 * 4096);
+    std::vector<float> out(in.size());
+    check_error(
+        of(heddle_all_gather_v(team, in.data(), out.data(), counts.data(), places.data(), f32,
+                               nullptr)),
+        mismatch,
+        {"heddle_all_gather_v", "PE 2 gave count 4096", " of 1 channels", " of 2 channels"});
+    check_error(of(heddle_all_to_all_v(team, in.data(), counts.data(), places.data(), out.data(),
+                                       counts.data(), places.data(), f32, nullptr)),
+                mismatch, {"heddle_all_to_all_v", "PE 2 gave", " of 1 channels", " of 2 channels"});
   });
 }
 
