@@ -105,6 +105,7 @@ check "tagged lines stay whole" 0 "^12120 lines, 0 torn$" bash -c '"$0" -n 3 --b
   echo "$(wc -l <"$1") lines, $(grep -cvE "^\[([012])\] (short-\\1-0+|long-\\1-0+)-end$" "$1") torn"; rm "$1"' \
   "$bin/heddle-run" "$scratch/tagged"
 check "status of the failing PE" 7 "PE 1 ended with status 7; ending the others" "$bin/heddle-run" -n 2 --bind-to none -- sh -c '[ $PMIX_RANK = 1 ] && exit 7; sleep 60'
+check "a message does not outlast the job" 7 "PE 0 ended with status 7" timeout 10 "$bin/heddle-run" -n 1 --grace 60 sh -c 'exit 7'
 # Of a killed PE, and of no other process.
 check "files in /dev/shm of a killed PE" 0 "^0 1$" sh -c 'killed=$("$0" -n 1 --bind-to none -- sh -c "echo \$\$; : >/dev/shm/\$\$:0:0
   : >/dev/shm/\$\$0:0:0; kill -9 \$\$" | head -1)
@@ -131,6 +132,14 @@ for sharing in "--tag-output" ""; do
     { "$0" -n 3 $1 --timeout 0.3 --grace 0.2 yes 2>&1; echo $? >"$ended"; } |
       { for i in {1..80}; do [ ! -s "$ended" ] || break; sleep 0.1; done; cat "$ended" >&2; rm "$ended"; }' "$bin/heddle-run" "$sharing"
 done
+# What the PEs have printed is not lost on a slow reader, whatever holds their end.
+check "tagged output whose reader pauses" 0 "^12000$" timeout 20 bash -c \
+  '"$0" -n 1 --tag-output --grace 0.2 seq 12000 | (sleep 1; wc -l); exit ${PIPESTATUS[0]}' "$bin/heddle-run"
+check "tagged output that is held, whose reader pauses" 0 "^12000$" timeout 20 bash -c \
+  '"$0" -n 1 --tag-output --grace 0.2 sh -c "seq 12000; setsid sleep 3 & sleep 0.2" | (sleep 1; wc -l); exit ${PIPESTATUS[0]}' "$bin/heddle-run"
+check "a signal while nobody reads" 143 "is not read; the rest of it is lost" timeout 20 bash -c \
+  'mkfifo "$TMPDIR/slow"; sleep 5 <"$TMPDIR/slow" & "$0" -n 1 --tag-output --grace 0.2 seq 12000 >"$TMPDIR/slow" & job=$!
+  sleep 1; kill $job; wait $job; ended=$?; kill %1; rm "$TMPDIR/slow"; exit $ended' "$bin/heddle-run"
 check "output whose reader is gone" 141 "^line$" bash -c '"$0" -n 2 --bind-to none sh -c "while :; do echo line; done" 2>&1 | head -1; exit ${PIPESTATUS[0]}' "$bin/heddle-run"
 check "output for which there is no space" 1 "printed could not be written: No space left" \
   bash -c '"$0" -n 2 --bind-to none --tag-output echo line >/dev/full' "$bin/heddle-run"

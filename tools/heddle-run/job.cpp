@@ -25,13 +25,13 @@
 
 #include "core_binding.hpp"
 #include "janitor.hpp"
-#include "line_tagger.hpp"
 #include "pe_environment.hpp"
 #include "pe_process.hpp"
 #include "pmix_server.hpp"
 #include "shared_memory_files.hpp"
 #include "shared_output.hpp"
 #include "support/throw_error.hpp"
+#include "tagged_stream.hpp"
 
 namespace heddle::run {
 namespace {
@@ -39,40 +39,6 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr int forwarded[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
-
-/// A stream of a PE that is tagged on its way to one of heddle-run's own.
-struct tagged_stream {
-  unique_fd from;  ///< empty when the PE has closed it
-  shared_output* to;
-  line_tagger tagger;
-  std::string pending;  ///< read, but not yet written: no more is read until it is
-
-  /// What to wait for before move_some().
-  [[nodiscard]] pollfd wanted() const {
-    if (pending.empty()) return {from.get(), POLLIN, 0};
-    return {to->is_free_for(this) ? to->fd() : -1, POLLOUT, 0};
-  }
-
-  void move_some() {
-    if (pending.empty())
-      read_some();
-    else
-      to->write_some(this, pending);
-  }
-
- private:
-  void read_some() {
-    char buffer[65536];
-    const ssize_t got = ::read(from.get(), buffer, sizeof buffer);
-    if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
-    if (got > 0) {
-      pending = tagger.feed({buffer, static_cast<std::size_t>(got)});
-    } else {
-      pending = tagger.finish();
-      from.reset();
-    }
-  }
-};
 
 /// That a PE has called PMIx_Abort.
 struct abort_notice {
@@ -171,47 +137,86 @@ class job {
   /// A message of heddle-run's own: a stream that has been read already.
   template <class... Arguments>
   void say(fmt::format_string<Arguments...> form, Arguments&&... arguments) {
-    auto line = message(fmt::format(form, std::forward<Arguments>(arguments)...));
-    streams_.push_back({unique_fd(), &errors(), line_tagger(""), std::move(line)});
+    streams_.emplace_back(message(fmt::format(form, std::forward<Arguments>(arguments)...)),
+                          errors());
     streams_.back().move_some();
+    forget_done();
   }
 
   unique_fd tag(int pe, shared_output& to) {
     int ends[2];
     if (::pipe2(ends, O_CLOEXEC) != 0)
       throw_system_error(errno, "asked for a pipe; raise ulimit -n");
-    streams_.push_back({unique_fd(ends[0]), &to, line_tagger(fmt::format("[{}] ", pe)), {}});
+    streams_.emplace_back(unique_fd(ends[0]), to, line_tagger(fmt::format("[{}] ", pe)));
     return unique_fd(ends[1]);
   }
 
   void wait_once() {
     std::vector<pollfd> entries = {{signals_.get(), POLLIN, 0}, {aborted_.get(), POLLIN, 0}};
-    for (const auto& stream : streams_) entries.push_back(stream.wanted());
-    ::poll(entries.data(), entries.size(), milliseconds_to_wait());
+    move_output(entries, milliseconds_to_wait());
     if (entries[0].revents) take_signals();
     if (entries[1].revents) take_abort();
-    // Messages may have been added at the end.
-    auto stream = streams_.begin();
-    for (std::size_t i = 2; i < entries.size(); ++i, ++stream)
-      if (entries[i].revents) stream->move_some();
-    std::erase_if(streams_, [](const auto& s) { return !s.from && s.pending.empty(); });
     const auto now = clock::now();
     if (timeout_at_ && now >= *timeout_at_) {
       timeout_at_.reset();
       if (!status_) status_ = 124;
       end_all();
       say("the job has run for {} s (--timeout); ending it", chosen_.timeout);
+      cut_short();
     }
     if (kill_at_ && now >= *kill_at_) {
       kill_at_.reset();
       signal_all(SIGKILL);
     }
-    if (close_at_ && now >= *close_at_ && !streams_.empty()) {
-      streams_.clear();
-      say("all PEs have ended, but their output is still held by a process that one of them left "
-          "behind, or is not read; not waiting for it (--grace)");
-      streams_.clear();
+    if (close_at_ && now >= *close_at_) leave_output();
+  }
+
+  /// Waits for these and for the streams, and moves a piece of each stream that can be: whether
+  /// there was one.
+  bool move_output(std::vector<pollfd>& entries, int milliseconds) {
+    const auto others = entries.size();
+    for (const auto& stream : streams_) entries.push_back(stream.wanted());
+    ::poll(entries.data(), entries.size(), milliseconds);
+    bool moved = false;
+    auto stream = streams_.begin();
+    for (auto i = others; i < entries.size(); ++i, ++stream) {
+      if (!entries[i].revents) continue;
+      stream->move_some();
+      moved = true;
     }
+    forget_done();
+    return moved;
+  }
+
+  void forget_done() {
+    std::erase_if(streams_, [](const auto& each) { return each.is_done(); });
+  }
+
+  /// The PEs have ended --grace seconds ago. What they have printed is still written, for as long
+  /// as somebody may read it, unless the job was cut short.
+  void leave_output() {
+    close_at_.reset();
+    bool held = false;
+    for (auto& stream : streams_) held |= stream.leave_holder();
+    if (held)
+      say("all PEs have ended, but their output is still held by a process that one of them left "
+          "behind; not waiting for it (--grace)");
+    forget_done();
+    if (!cut_short_) return;
+    for (bool moved = true; moved;) {
+      std::vector<pollfd> none;
+      moved = move_output(none, 0);
+    }
+    if (streams_.empty()) return;
+    streams_.clear();
+    say("what the PEs have printed is not read; the rest of it is lost (--grace)");
+    streams_.clear();
+  }
+
+  /// By --timeout or a signal: then nobody who does not read may hold heddle-run up.
+  void cut_short() {
+    cut_short_ = true;
+    if (running_ == 0) close_at_ = clock::now() + seconds(chosen_.grace);
   }
 
   [[nodiscard]] int milliseconds_to_wait() const {
@@ -234,10 +239,11 @@ class job {
         continue;
       }
       signal_all(signal);
-      if (signal != SIGUSR1 && signal != SIGUSR2 && !kill_at_) {
-        if (!status_) status_ = 128 + signal;
-        kill_at_ = clock::now() + seconds(chosen_.grace);
-      }
+      if (signal == SIGUSR1 || signal == SIGUSR2) continue;
+      if (!cut_short_) cut_short();
+      if (kill_at_) continue;
+      if (!status_) status_ = 128 + signal;
+      kill_at_ = clock::now() + seconds(chosen_.grace);
     }
     if (ended) reap();
   }
@@ -320,6 +326,7 @@ class job {
   std::optional<clock::time_point> timeout_at_;
   std::optional<clock::time_point> kill_at_;
   std::optional<clock::time_point> close_at_;  ///< when output is no longer waited for
+  bool cut_short_ = false;
   std::optional<int> status_;
   std::mutex aborts_mutex_;
   std::vector<abort_notice> aborts_;
