@@ -132,7 +132,7 @@ for sharing in "--tag-output" ""; do
     { "$0" -n 3 $1 --timeout 0.3 --grace 0.2 yes 2>&1; echo $? >"$ended"; } |
       { for i in {1..80}; do [ ! -s "$ended" ] || break; sleep 0.1; done; cat "$ended" >&2; rm "$ended"; }' "$bin/heddle-run" "$sharing"
 done
-# What the PEs have printed is not lost on a slow reader, whatever holds their end.
+# What the PEs have printed is not lost on a slow reader, whatever holds their end; nor read on when the reader is gone.
 check "tagged output whose reader pauses" 0 "^12000$" timeout 20 bash -c \
   '"$0" -n 1 --tag-output --grace 0.2 seq 12000 | (sleep 1; wc -l); exit ${PIPESTATUS[0]}' "$bin/heddle-run"
 check "tagged output that is held, whose reader pauses" 0 "^12000$" timeout 20 bash -c \
@@ -140,6 +140,8 @@ check "tagged output that is held, whose reader pauses" 0 "^12000$" timeout 20 b
 check "a signal while nobody reads" 143 "is not read; the rest of it is lost" timeout 20 bash -c \
   'mkfifo "$TMPDIR/slow"; sleep 5 <"$TMPDIR/slow" & "$0" -n 1 --tag-output --grace 0.2 seq 12000 >"$TMPDIR/slow" & job=$!
   sleep 1; kill $job; wait $job; ended=$?; kill %1; rm "$TMPDIR/slow"; exit $ended' "$bin/heddle-run"
+check "tagged output whose reader is gone" 141 "PE 0 was killed by signal 13" timeout 8 bash -c \
+  '"$0" -n 1 --tag-output yes | head -1; exit ${PIPESTATUS[0]}' "$bin/heddle-run"
 check "output whose reader is gone" 141 "^line$" bash -c '"$0" -n 2 --bind-to none sh -c "while :; do echo line; done" 2>&1 | head -1; exit ${PIPESTATUS[0]}' "$bin/heddle-run"
 check "output for which there is no space" 1 "printed could not be written: No space left" \
   bash -c '"$0" -n 2 --bind-to none --tag-output echo line >/dev/full' "$bin/heddle-run"

@@ -184,6 +184,7 @@ class job {
       stream->move_some();
       moved = true;
     }
+    for (auto& each : streams_) each.drop_if_unread();
     forget_done();
     return moved;
   }

@@ -33,7 +33,10 @@ void shared_output::write_some(const void* stream, std::string& text) {
   const ssize_t written = ::write(fd(), piece.data(), piece.size());
   if (written < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (written <= 0) {
-    if (errno != EPIPE && failure_ == 0) failure_ = errno;
+    if (errno == EPIPE)
+      unread_ = true;
+    else if (failure_ == 0)
+      failure_ = errno;
     in_line_ = nullptr;
     return text.clear();
   }

@@ -26,11 +26,14 @@ class shared_output {
   void write_some(const void* stream, std::string& text);
   /// Why something could not be written, as errno; 0: all that somebody reads was.
   [[nodiscard]] int failure() const { return failure_; }
+  /// Whether there is no reader any more.
+  [[nodiscard]] bool is_unread() const { return unread_; }
 
  private:
   int fd_;
   unique_fd again_;  ///< the same pipe or terminal, opened not to block; empty if it cannot be
   int failure_ = 0;
+  bool unread_ = false;
   const void* in_line_ = nullptr;  ///< the stream that is in the middle of a line
 };
 

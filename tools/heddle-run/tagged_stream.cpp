@@ -21,6 +21,12 @@ void tagged_stream::move_some() {
     to_->write_some(this, pending_);
 }
 
+void tagged_stream::drop_if_unread() {
+  if (!to_->is_unread()) return;
+  pending_.clear();
+  from_.reset();
+}
+
 void tagged_stream::read_some() {
   char buffer[65536];
   const ssize_t got = ::read(from_.get(), buffer, sizeof buffer);

@@ -30,6 +30,9 @@ class tagged_stream {
   [[nodiscard]] pollfd wanted() const;
   /// Reads or writes a piece, without blocking.
   void move_some();
+  /// If the output has no reader any more, neither has the stream: as without tags, the PE learns
+  /// it from its next write.
+  void drop_if_unread();
   /// Reads what is there now, and no more, if a process still holds the other end, as one that the
   /// PE left behind may. Whether one does.
   bool leave_holder();
