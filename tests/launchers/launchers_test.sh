@@ -117,6 +117,10 @@ for status in 3:3 256:1 259:3; do
 done
 check "no such program" 127 "was not found" "$bin/heddle-run" -n 2 no-such-program
 check "bad options" 2 "." "$bin/heddle-run" -n 0 true
+for number in 010 0x2 2.0 +2 "" 65537 99999999999; do
+  check "a number of PEs that is none: $number" 2 "1 to 65536" "$bin/heddle-run" -n "$number" true
+done
+check "-np, as mpirun takes it" 0 "^2$" sh -c '"$0" --bind-to none -np 2 -- echo -np | grep -cx -- -np' "$bin/heddle-run"
 check "an option that there is not" 2 "timout" "$bin/heddle-run" -n 2 --timout 5 true
 check "an option's value that is none" 2 "seconds" "$bin/heddle-run" -n 2 --timeout nan true
 check "options of the program" 0 "^-n.3.--tag-output.--.$" "$bin/heddle-run" -n1 -- sh -c 'printf %s. "$@"; echo' sh -n 3 --tag-output --
