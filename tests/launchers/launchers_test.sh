@@ -165,6 +165,16 @@ check "-x of a variable that is not set" 1 "give -x NO_SUCH_COLOUR=VALUE" "$bin/
 check "forwarded signal" 143 "caught" "$bin/heddle-run" -n 1 bash -c 'trap "echo caught; exit 143" TERM; kill $PPID; while :; do sleep 0.1; done'
 check "a signal that is ignored, as under nohup" 0 "^finished$" bash -c "trap '' HUP; "'exec "$0" -n 1 sh -c "kill -HUP \$PPID; sleep 0.2; echo finished"' "$bin/heddle-run"
 check "ends of PEs, with SIGCHLD ignored" 7 "PE 0 ended with status 7" timeout -s KILL 10 env --ignore-signal=CHLD "$bin/heddle-run" -n 1 sh -c "exit 7"
+if unshare -u true 2>/dev/null; then
+  # LENGTH COMMAND...: on a machine whose name has so many characters.
+  named='import os,socket,sys; socket.sethostname("n" * int(sys.argv[1])); os.execvp(sys.argv[2], sys.argv[2:])'
+  for length in 49 50 57 64; do
+    check "a host name of $length characters" 0 "$right" \
+      unshare -u python3 -c "$named" $length "${run[@]}" 2 "$perf" all_reduce -b 8 -e 8 -n 1
+  done
+else
+  echo "host names may not be changed: a long one is not tried"
+fi
 # What is left when heddle-run is killed, on an older Linux too.
 for preloaded in "" "$bin/../lib/libno_close_range.so"; do
   check "heddle-run killed, with a relative TMPDIR ${preloaded##*/}" 0 "^0 left$" bash -c 'cd "$TMPDIR" && mkdir here

@@ -128,10 +128,13 @@ pmix_server_module_t& host_functions() {
   return functions;
 }
 
-std::string host_name() {
+/// What PMIx calls this machine: its host name, or another where that is longer than what libpmix
+/// 4.2's PMIx_generate_regex has room for, which it does not look at.
+std::string node_name() {
+  constexpr std::size_t longest = 49;
   char name[256] = {};
   ::gethostname(name, sizeof name - 1);
-  return name;
+  return std::strlen(name) > longest ? "localhost" : name;
 }
 
 std::string rank_list(int size) {
@@ -141,11 +144,11 @@ std::string rank_list(int size) {
 }
 
 void register_job(const std::string& job, int size) {
-  const auto host = host_name();
+  const auto node = node_name();
   const auto ranks = rank_list(size);
   char* nodes = nullptr;
   char* places = nullptr;
-  if (auto status = PMIx_generate_regex(host.c_str(), &nodes); status != PMIX_SUCCESS)
+  if (auto status = PMIx_generate_regex(node.c_str(), &nodes); status != PMIX_SUCCESS)
     fail("PMIx_generate_regex", status);
   if (auto status = PMIx_generate_ppn(ranks.c_str(), &places); status != PMIX_SUCCESS) {
     std::free(nodes);
@@ -174,7 +177,8 @@ void register_job(const std::string& job, int size) {
 pmix_server::pmix_server(const std::string& folder, int size, abort_callback on_abort)
     : job_("heddle-run-" + std::to_string(::getpid())), size_(size) {
   abort_handler = std::move(on_abort);
-  info_list infos(2);
+  info_list infos(3);
+  infos.add(PMIX_HOSTNAME, node_name());
   infos.add(PMIX_SERVER_TMPDIR, folder);
   infos.add(PMIX_SYSTEM_TMPDIR, folder);
   if (auto status = PMIx_server_init(&host_functions(), infos.data(), infos.size());
