@@ -154,6 +154,16 @@ check "PEs that there are no descriptors for" 0 "ended with 1, leaving 0" bash -
   left() { grep -lzx "61[.]$$" /proc/[0-9]*/cmdline 2>/dev/null | wc -l; }
   for i in {1..30}; do [ "$(left)" != 0 ] || break; sleep 0.1; done
   echo "ended with $ended, leaving $(left)"' "$bin/heddle-run"
+# As a user of so many processes and threads; root has no limit.
+another=(setpriv --reuid 60017 --regid 60017 --clear-groups)
+if "${another[@]}" "$bin/heddle-run" --version >/dev/null 2>&1; then
+  for limit in 1 2 3 5 7; do
+    check "no more than $limit processes and threads" 1 "^heddle-run: asked for a .*; raise ulimit -u" env TMPDIR=/tmp \
+      "${another[@]}" bash -c 'ulimit -u '$limit'; exec "$0" -n 8 --bind-to none sleep 60' "$bin/heddle-run"
+  done
+else
+  echo "no other user may be taken, or reads $bin: limits of processes are not tried"
+fi
 check "a PMIx server that does not end" 5 "^out$" timeout 30 env LD_PRELOAD="$bin/../lib/libstuck_finalize.so" \
   "$bin/heddle-run" -n 2 --bind-to none sh -c 'echo out; exit 5'
 check "timeout" 124 "has run for" "$bin/heddle-run" -n 2 --timeout 0.3 sleep 60

@@ -75,6 +75,7 @@ class job {
               cores.empty() ? std::nullopt : std::optional(cores[static_cast<std::size_t>(pe)]));
     } catch (...) {
       signal_all(SIGKILL);  // those that were started, and what they have started
+      for (const pid_t process : processes_) ::waitpid(process, nullptr, 0);
       throw;
     }
     if (chosen_.timeout > 0) timeout_at_ = clock::now() + seconds(chosen_.timeout);

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <system_error>
+#include <thread>
 
 #include "bootstrap/bounded_call.hpp"
 #include "pmix_completion.hpp"
@@ -137,6 +139,16 @@ std::string node_name() {
   return std::strlen(name) > longest ? "localhost" : name;
 }
 
+/// The library says of a thread that it cannot have no more than that an error occurred.
+void require_a_thread() {
+  try {
+    std::thread([] {}).join();
+  } catch (const std::system_error& failure) {
+    throw_system_error(failure.code().value(), "{}",
+                       "asked for a thread for the PMIx server of the job; raise ulimit -u");
+  }
+}
+
 std::string rank_list(int size) {
   std::vector<int> ranks(static_cast<std::size_t>(size));
   std::iota(ranks.begin(), ranks.end(), 0);
@@ -176,6 +188,7 @@ void register_job(const std::string& job, int size) {
 
 pmix_server::pmix_server(const std::string& folder, int size, abort_callback on_abort)
     : job_("heddle-run-" + std::to_string(::getpid())), size_(size) {
+  require_a_thread();
   abort_handler = std::move(on_abort);
   info_list infos(3);
   infos.add(PMIX_HOSTNAME, node_name());
@@ -195,7 +208,12 @@ pmix_server::pmix_server(const std::string& folder, int size, abort_callback on_
 
 pmix_server::~pmix_server() {
   // libpmix 4.2 may wait in there for a lock that its progress thread took along when it ended.
-  if (call_until(deadline::after(finalize_time), PMIx_server_finalize)) abort_handler = nullptr;
+  try {
+    if (call_until(deadline::after(finalize_time), PMIx_server_finalize)) abort_handler = nullptr;
+  } catch (const std::system_error&) {
+    // There is no thread to call it on (ulimit -u). The process, which is about to end, does as
+    // well.
+  }
 }
 
 std::vector<std::string> pmix_server::environment_of(int rank,
