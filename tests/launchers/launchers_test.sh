@@ -185,6 +185,16 @@ if unshare -u true 2>/dev/null; then
 else
   echo "host names may not be changed: a long one is not tried"
 fi
+# small SIZE COMMAND...: with a TMPDIR of so many MiB.
+mkdir "$scratch/small"
+small=(unshare -m sh -c 'mount -t tmpfs -o size="$1"m none "$0" && shift && TMPDIR=$0 && exec "$@"' "$scratch/small")
+if "${small[@]}" 1 true 2>/dev/null; then
+  check "too little space in TMPDIR" 1 "TMPDIR: .*/small has 6.0 MiB free, and PMIx needs about 9 " "${small[@]}" 6 "${run[@]}" 2 "$bin/hello"
+  check "enough space in TMPDIR" 0 "^2$" sh -c '"$@" 2>&1 | grep -c ""' sh "${small[@]}" 9 "${run[@]}" 2 "$bin/hello"
+else
+  echo "nothing may be mounted: a small TMPDIR is not tried"
+fi
+rmdir "$scratch/small"
 # What is left when heddle-run is killed, on an older Linux too.
 for preloaded in "" "$bin/../lib/libno_close_range.so"; do
   check "heddle-run killed, with a relative TMPDIR ${preloaded##*/}" 0 "^0 left$" bash -c 'cd "$TMPDIR" && mkdir here

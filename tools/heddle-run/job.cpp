@@ -30,6 +30,7 @@
 #include "pmix_server.hpp"
 #include "shared_memory_files.hpp"
 #include "shared_output.hpp"
+#include "store_space.hpp"
 #include "support/throw_error.hpp"
 #include "tagged_stream.hpp"
 
@@ -58,6 +59,8 @@ class job {
 
   int run() {
     janitor_.emplace();
+    if (const auto shortage = store_shortage(janitor_->folder(), chosen_.size); !shortage.empty())
+      say("{}", shortage);
     aborted_ = unique_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     server_.emplace(janitor_->folder(), chosen_.size,
                     [this](int rank, int status, std::string text) {
