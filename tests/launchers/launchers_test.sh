@@ -214,6 +214,15 @@ for victim in 0 2; do
 done
 check "death of a PE before init, the others go on" 3 "rank 1 of 3 ended before all had joined" timeout 20 "$bin/heddle-run" \
   -n 3 --bind-to none --keep-going sh -c '[ $PMIX_RANK != 1 ] || exit 3; exec "$0"' "$bin/hello"
+# PE 1 ends well, before the others have joined or while they wait for it.
+for pause in 0 0.7; do
+  absent=(timeout 20 "$bin/heddle-run" -n 3 --bind-to none sh -c "[ \$PMIX_RANK = 1 ] || { sleep $pause; exec \$0; }" "$bin/hello")
+  check "a PE that does not join, the others $pause s later" 1 "^heddle-run: PE 1 has ended without joining the job$" "${absent[@]}"
+  check "what the others say of it, $pause s later" 1 "rank 1 of 3 ended before all had joined" "${absent[@]}"
+done
+check "a PE that does not join late" 1 "rank 1 of 3 ended before all had joined" timeout 20 "$bin/heddle-run" \
+  -n 3 --bind-to none sh -c '[ $PMIX_RANK = 1 ] && sleep 0.7 || exec "$0"' "$bin/hello"
+check "PEs that join no job" 0 "^0$" sh -c '"$@" 2>&1 | grep -c ""; true' sh "$bin/heddle-run" -n 3 --bind-to none sh -c 'sleep 0.$PMIX_RANK'
 check "death of a PE ends the job" 137 "killed by signal 9" "$bin/heddle-run" -n 4 --bind-to none "$bin/fault_pe" 1
 
 # Open MPI's launcher.

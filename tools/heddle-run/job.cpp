@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // One loop serves the whole job: ends of PEs and signals (a signalfd), output to tag (pipes),
-// aborts that PMIx tells of (an eventfd), and two points in time: --timeout, and the end of the
-// grace after SIGTERM.
+// aborts and joins that PMIx tells of (an eventfd), and points in time: --timeout, and the ends of
+// the grace after SIGTERM and after the last PE.
 
 #include "job.hpp"
 
@@ -61,16 +61,17 @@ class job {
     janitor_.emplace();
     if (const auto shortage = store_shortage(janitor_->folder(), chosen_.size); !shortage.empty())
       say("{}", shortage);
-    aborted_ = unique_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    server_.emplace(janitor_->folder(), chosen_.size,
-                    [this](int rank, int status, std::string text) {
-                      {
-                        std::lock_guard lock(aborts_mutex_);
-                        aborts_.push_back({rank, status, std::move(text)});
-                      }
-                      const std::uint64_t one = 1;
-                      (void)!::write(aborted_.get(), &one, sizeof one);
-                    });
+    told_ = unique_fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    server_.emplace(
+        janitor_->folder(), chosen_.size,
+        [this](int rank, int status, std::string text) {
+          {
+            std::lock_guard lock(aborts_mutex_);
+            aborts_.push_back({rank, status, std::move(text)});
+          }
+          wake();
+        },
+        [this] { wake(); });
     const auto cores = choose_cores(chosen_.bind, chosen_.size);
     try {
       for (int pe = 0; pe < chosen_.size; ++pe)
@@ -156,10 +157,10 @@ class job {
   }
 
   void wait_once() {
-    std::vector<pollfd> entries = {{signals_.get(), POLLIN, 0}, {aborted_.get(), POLLIN, 0}};
+    std::vector<pollfd> entries = {{signals_.get(), POLLIN, 0}, {told_.get(), POLLIN, 0}};
     move_output(entries, milliseconds_to_wait());
     if (entries[0].revents) take_signals();
-    if (entries[1].revents) take_abort();
+    if (entries[1].revents) take_news();
     const auto now = clock::now();
     if (timeout_at_ && now >= *timeout_at_) {
       timeout_at_.reset();
@@ -267,6 +268,7 @@ class job {
       --running_;
       take_end(static_cast<int>(pe), state);
     }
+    tell_of_missing();
     if (running_ == 0) {
       kill_at_.reset();
       if (!close_at_) close_at_ = clock::now() + seconds(chosen_.grace);
@@ -275,7 +277,10 @@ class job {
 
   void take_end(int pe, int state) {
     const int status = WIFSIGNALED(state) ? 128 + WTERMSIG(state) : WEXITSTATUS(state);
-    if (status == 0) return;
+    if (status == 0) {
+      if (server_->membership_of(pe) != pmix_server::membership::left) missing_.push_back(pe);
+      return;
+    }
     if (!ending_) {
       say("PE {} {}{}", pe,
           WIFSIGNALED(state) ? fmt::format("was killed by signal {} ({})", WTERMSIG(state),
@@ -292,16 +297,46 @@ class job {
       end_all();
   }
 
-  void take_abort() {
+  /// From another thread: there is news of PMIx's.
+  void wake() {
+    const std::uint64_t one = 1;
+    (void)!::write(told_.get(), &one, sizeof one);
+  }
+
+  void take_news() {
     std::uint64_t count = 0;
-    (void)!::read(aborted_.get(), &count, sizeof count);
-    end_all();
-    std::lock_guard lock(aborts_mutex_);
-    for (const auto& one : std::exchange(aborts_, {})) {
+    (void)!::read(told_.get(), &count, sizeof count);
+    std::vector<abort_notice> aborts;
+    {
+      std::lock_guard lock(aborts_mutex_);
+      aborts.swap(aborts_);
+    }
+    if (!aborts.empty()) end_all();
+    for (const auto& one : aborts) {
       // An exit status has eight bits, and an abort is no success.
       if (!status_) status_ = one.status & 0xff ? one.status & 0xff : 1;
       say("PE {} aborts the job with status {}: {}", one.rank, one.status, one.text);
     }
+    tell_of_missing();
+  }
+
+  /// PEs that have joined wait for those that ended well without having left, or ever joined, and
+  /// so are told. Where none has joined the program is not of this kind, or not yet there.
+  void tell_of_missing() {
+    if (ending_ || missing_.empty() || !is_any_joined()) return;
+    for (const int pe : std::exchange(missing_, {})) {
+      if (server_->membership_of(pe) == pmix_server::membership::none)
+        say("PE {} has ended without joining the job", pe);
+      server_->announce_loss(pe);
+    }
+  }
+
+  [[nodiscard]] bool is_any_joined() const {
+    for (std::size_t pe = 0; pe < processes_.size(); ++pe)
+      if (processes_[pe] > 0 &&
+          server_->membership_of(static_cast<int>(pe)) == pmix_server::membership::joined)
+        return true;
+    return false;
   }
 
   void end_all() {
@@ -320,7 +355,7 @@ class job {
   const std::string program_;
   const std::vector<std::string> environment_;
   unique_fd signals_;
-  unique_fd aborted_;
+  unique_fd told_;
   std::optional<janitor> janitor_;
   std::optional<pmix_server> server_;
   std::vector<pid_t> processes_;
@@ -335,6 +370,7 @@ class job {
   std::optional<int> status_;
   std::mutex aborts_mutex_;
   std::vector<abort_notice> aborts_;
+  std::vector<int> missing_;  ///< PEs that ended well, did not leave, and of which nobody was told
   int running_ = 0;
   bool ending_ = false;
 };

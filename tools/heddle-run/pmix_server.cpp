@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <numeric>
 #include <system_error>
 #include <thread>
@@ -27,6 +28,19 @@ constexpr std::chrono::seconds patience{10};
 constexpr std::chrono::seconds finalize_time{2};
 
 pmix_server::abort_callback abort_handler;
+pmix_server::join_callback join_handler;
+
+/// What the ranks have called, as the library's threads are told.
+struct member_record {
+  std::mutex mutex;
+  std::vector<pmix_server::membership> ranks;
+
+  void set(pmix_rank_t rank, pmix_server::membership now) {
+    std::lock_guard lock(mutex);
+    if (rank < ranks.size()) ranks[rank] = now;
+  }
+};
+member_record members;
 
 [[noreturn]] void fail(const char* step, pmix_status_t status) {
   throw_error(HEDDLE_ERROR_SYSTEM, "starting the PMIx server of the job: {}: {}", step,
@@ -71,13 +85,17 @@ pmix_proc_t process_of(const std::string& job, pmix_rank_t rank) {
 
 // ---- what the library asks of its host ----
 
-pmix_status_t client_connected(const pmix_proc_t*, void*, pmix_info_t*, size_t,
+pmix_status_t client_connected(const pmix_proc_t* process, void*, pmix_info_t*, size_t,
                                pmix_op_cbfunc_t done, void* data) {
+  members.set(process->rank, pmix_server::membership::joined);
+  if (join_handler) join_handler();
   if (done) done(PMIX_SUCCESS, data);
   return PMIX_SUCCESS;
 }
 
-pmix_status_t client_finalized(const pmix_proc_t*, void*, pmix_op_cbfunc_t done, void* data) {
+pmix_status_t client_finalized(const pmix_proc_t* process, void*, pmix_op_cbfunc_t done,
+                               void* data) {
+  members.set(process->rank, pmix_server::membership::left);
   if (done) done(PMIX_SUCCESS, data);
   return PMIX_SUCCESS;
 }
@@ -186,10 +204,13 @@ void register_job(const std::string& job, int size) {
 
 }  // namespace
 
-pmix_server::pmix_server(const std::string& folder, int size, abort_callback on_abort)
+pmix_server::pmix_server(const std::string& folder, int size, abort_callback on_abort,
+                         join_callback on_join)
     : job_("heddle-run-" + std::to_string(::getpid())), size_(size) {
   require_a_thread();
   abort_handler = std::move(on_abort);
+  join_handler = std::move(on_join);
+  members.ranks.assign(static_cast<std::size_t>(size), membership::none);
   info_list infos(3);
   infos.add(PMIX_HOSTNAME, node_name());
   infos.add(PMIX_SERVER_TMPDIR, folder);
@@ -209,7 +230,9 @@ pmix_server::pmix_server(const std::string& folder, int size, abort_callback on_
 pmix_server::~pmix_server() {
   // libpmix 4.2 may wait in there for a lock that its progress thread took along when it ended.
   try {
-    if (call_until(deadline::after(finalize_time), PMIx_server_finalize)) abort_handler = nullptr;
+    if (!call_until(deadline::after(finalize_time), PMIx_server_finalize)) return;
+    abort_handler = nullptr;
+    join_handler = nullptr;
   } catch (const std::system_error&) {
     // There is no thread to call it on (ulimit -u). The process, which is about to end, does as
     // well.
@@ -231,6 +254,11 @@ std::vector<std::string> pmix_server::environment_of(int rank,
   for (char** entry = changed; entry && *entry; ++entry) result.emplace_back(*entry);
   PMIX_ARGV_FREE(changed);
   return result;
+}
+
+pmix_server::membership pmix_server::membership_of(int rank) const {
+  std::lock_guard lock(members.mutex);
+  return members.ranks.at(static_cast<std::size_t>(rank));
 }
 
 void pmix_server::announce_loss(int rank) const {
