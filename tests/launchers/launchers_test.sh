@@ -270,7 +270,7 @@ reached() {
 }
 reached "--transport tcp" tcp --transport tcp
 HEDDLE_TRANSPORT=none reached "--transport before the environment" tcp --transport tcp
-if "$bin/heddle-info" --no-job | grep -q "^  tcp;ofi_rxm "; then
+if "$bin/heddle-info" --no-job | grep "^  tcp;ofi_rxm " >/dev/null; then
   reached "--transport libfabric" libfabric --transport libfabric
   for provider in "tcp;ofi_rxm" sockets; do reached "--provider $provider" "libfabric $provider" --provider "$provider"; done
 fi
