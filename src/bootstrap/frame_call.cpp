@@ -57,17 +57,22 @@ const frame& expect_type(const frame& got, std::uint16_t type) {
   return got;
 }
 
-frame receive_frame(frame_link& link, int rank, std::uint16_t type, deadline until) try {
+std::optional<frame> receive_frame_until(frame_link& link, int rank, std::uint16_t type,
+                                         deadline until) try {
   for (;;) {
     if (const auto got = link.receive_one()) return expect_type(*got, type);
     if (link.current() != frame_link::state::open) throw_left(link, rank);
-    if (!wait_for(link, POLLIN, until))
-      throw_error(HEDDLE_ERROR_TIMEOUT, "rank {} has been silent until the deadline of the start",
-                  rank);
+    if (!wait_for(link, POLLIN, until)) return std::nullopt;
   }
 } catch (const malformed_message& problem) {
   throw_error(HEDDLE_ERROR_SYSTEM, "rank {} sent what this rank does not understand: {}", rank,
               problem.what());
+}
+
+frame receive_frame(frame_link& link, int rank, std::uint16_t type, deadline until) {
+  if (auto got = receive_frame_until(link, rank, type, until)) return *std::move(got);
+  throw_error(HEDDLE_ERROR_TIMEOUT, "rank {} has been silent until the deadline of the start",
+              rank);
 }
 
 void send_failure(const std::map<int, std::unique_ptr<frame_link>>& links,

@@ -9,6 +9,7 @@
 #include <heddle/error.hpp>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "bootstrap/byte_stream.hpp"
 #include "bootstrap/frame_link.hpp"
@@ -32,6 +33,10 @@ const frame& expect_type(const frame& got, std::uint16_t type);
 /// The next frame from a rank, which must be of that type; what comes after it stays in the link.
 /// Throws HEDDLE_ERROR_TIMEOUT, HEDDLE_ERROR_PEER_LOST, or the failure that the rank tells.
 frame receive_frame(frame_link& link, int rank, std::uint16_t type, deadline until);
+
+/// As receive_frame, but returns nothing at the deadline.
+std::optional<frame> receive_frame_until(frame_link& link, int rank, std::uint16_t type,
+                                         deadline until);
 
 /// Tells the ranks, as far as their connections take it at once.
 void send_failure(const std::map<int, std::unique_ptr<frame_link>>& links,

@@ -109,7 +109,7 @@ void meeting::run(deadline until) {
     }
     while (!strangers_.empty() && now >= strangers_.front().since + request_.patience)
       drop(strangers_.begin(), "it did not complete the handshake in time");
-    if (until.passed()) time_out();
+    if (until.passed()) time_out("the deadline");
     for (auto& event : poller_.wait(next_wake(until))) dispatch(event);
   }
 }
@@ -141,9 +141,11 @@ void meeting::dispatch(const epoll_event& event) {
 void meeting::read_link(int rank, frame_link& link) {
   reader_(rank, link);
   // It stays readable, and the rank will not come again: it is in the job already.
-  if (link.current() != frame_link::state::open)
-    throw_error(HEDDLE_ERROR_PEER_LOST, "rank {} of {} left before all had met: {}", rank,
-                request_.size, link.problem().empty() ? "its connection ended" : link.problem());
+  if (link.current() == frame_link::state::open) return;
+  const auto absent = missing();
+  throw_error(HEDDLE_ERROR_PEER_LOST, "rank {} of {} left before all had met: {}{}", rank,
+              request_.size, link.problem().empty() ? "its connection ended" : link.problem(),
+              absent.empty() ? "" : fmt::format("; {} had not come", name_ranks(absent)));
 }
 
 void meeting::accept_some(int listener) {
@@ -317,15 +319,14 @@ void meeting::fail_call(heddle_status_t status, const std::string& problem) {
               request_.callee, request_.at[call_->address % request_.at.size()].text(), problem);
 }
 
-void meeting::time_out() {
-  auto absent = missing();
+void meeting::time_out(std::string_view when) const {
   std::string drops =
       dropped_ == 0
           ? ""
           : fmt::format(" ({} connections were dropped, the last from {})", dropped_, last_drop_);
   if (call_) {
     std::string places;
-    for (auto& address : request_.at) places += (places.empty() ? "" : ", ") + address.text();
+    for (const auto& address : request_.at) places += (places.empty() ? "" : ", ") + address.text();
     throw_error(HEDDLE_ERROR_TIMEOUT,
                 "rank {} of {} could not reach rank {} at {} before the deadline: {}; see that the "
                 "address can be reached from here (HEDDLE_SOCKET_IFNAME chooses the interface), or "
@@ -333,9 +334,9 @@ void meeting::time_out() {
                 request_.rank, request_.size, request_.callee, places, call_->last_problem);
   }
   throw_error(HEDDLE_ERROR_TIMEOUT,
-              "rank {} of {} waited for {} until the deadline{}; see that every PE was started and "
-              "can reach this machine, or allow more time (HEDDLE_INIT_TIMEOUT)",
-              request_.rank, request_.size, name_ranks(absent), drops);
+              "rank {} of {} waited for {} until {}{}; see that every PE was started and can reach "
+              "rank {}'s machine, or allow more time (HEDDLE_INIT_TIMEOUT)",
+              request_.rank, request_.size, name_ranks(missing()), when, drops, request_.rank);
 }
 
 }  // namespace heddle

@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bootstrap/frame_link.hpp"
@@ -63,6 +64,9 @@ class meeting {
   std::map<int, std::unique_ptr<frame_link>>& links() { return links_; }
   /// The expected ranks that have not called.
   [[nodiscard]] std::vector<int> missing() const;
+  /// Throws HEDDLE_ERROR_TIMEOUT with the missing ranks, awaited until `when`. For a reader that
+  /// hears of a rank that can wait no longer.
+  [[noreturn]] void time_out(std::string_view when) const;
 
  private:
   using clock = deadline::clock;
@@ -81,7 +85,6 @@ class meeting {
   void advance_call();
   void retry_call(std::string problem);
   [[noreturn]] void fail_call(heddle_status_t status, const std::string& problem);
-  [[noreturn]] void time_out();
   int next_wake(deadline until) const;
   void dispatch(const epoll_event& event);
 

@@ -3,8 +3,11 @@
 
 #include "bootstrap/rendezvous.hpp"
 
+#include <chrono>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "bootstrap/byte_stream.hpp"
 #include "bootstrap/frame_call.hpp"
@@ -14,7 +17,10 @@
 namespace heddle {
 namespace {
 
-enum : std::uint16_t { introduction = 1, place = 2 };
+enum : std::uint16_t { introduction = 1, place = 2, gave_up = 3 };
+
+/// How long past its deadline a rank waits for rank 0's word on who is absent.
+constexpr std::chrono::seconds answer_time(1);
 
 /// Every rank's endpoint, as it introduces itself.
 std::vector<endpoint> take_introductions(meeting& met, int size, const endpoint& mine,
@@ -22,7 +28,11 @@ std::vector<endpoint> take_introductions(meeting& met, int size, const endpoint&
   // An introduction may come while other ranks are still awaited.
   std::map<int, frame> introductions;
   met.on_readable([&](int rank, frame_link& link) {
-    link.receive([&](frame arrived) { introductions.emplace(rank, std::move(arrived)); });
+    link.receive([&](frame arrived) {
+      if (arrived.type() == gave_up && !met.missing().empty())
+        met.time_out(fmt::format("the deadline of rank {}", rank));
+      introductions.emplace(rank, std::move(arrived));
+    });
   });
   met.run(until);
 
@@ -85,6 +95,15 @@ rendezvous_result gather_and_tell(const rendezvous_request& request, const endpo
   }
 }
 
+/// What rank 0 says. It alone knows who is absent, and starts to wait at another time: at the
+/// deadline it is asked to end the start, which tells every rank.
+frame receive_place(frame_link& link, deadline until) {
+  if (auto told = receive_frame_until(link, 0, place, until)) return *std::move(told);
+  const auto answered = deadline::after(answer_time);
+  send_frame(link, 0, frame(gave_up, {}), answered);
+  return receive_frame(link, 0, place, answered);
+}
+
 rendezvous_result introduce_and_learn(const rendezvous_request& request, const endpoint& mine,
                                       deadline until) {
   auto wanted = to_meet(request);
@@ -97,7 +116,7 @@ rendezvous_result introduce_and_learn(const rendezvous_request& request, const e
   byte_writer out;
   mine.write(out);
   send_frame(link, 0, frame(introduction, out.bytes()), until);
-  const frame told = receive_frame(link, 0, place, until);
+  const frame told = receive_place(link, until);
   try {
     byte_reader in(told.payload());
     return {tree_place::read(in, request.size), {}};

@@ -8,6 +8,7 @@
 //     introduction: where r listens        -->    waits for all
 //                                          <--    place: where r's parent listens, who its children
 //                                                 are; or why there is no job
+//     its deadline has passed: gave up     -->    tells all who is absent, and ends
 //
 // After it the tree (tree_bootstrap.hpp) carries everything, the table of all endpoints first: rank
 // 0 sends no rank more than its place. The connections of the rendezvous end.

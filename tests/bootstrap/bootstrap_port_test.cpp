@@ -421,6 +421,18 @@ TEST_CASE("what answers in rank 0's place is told") {
   SUBCASE("a server that says nothing") {
     check_status(call(deadline::after(300ms)), HEDDLE_ERROR_TIMEOUT, "could not reach rank 0");
   }
+  SUBCASE("a rank 0 that is stopped once it has accepted") {
+    std::promise<void> told;
+    std::thread zero([&] {
+      meeting met(other.request());
+      met.run(deadline::after(20s));
+      told.get_future().wait();
+    });
+    check_status(call(deadline::after(300ms)), HEDDLE_ERROR_TIMEOUT,
+                 "rank 0 has been silent until the deadline of the start");
+    told.set_value();
+    zero.join();
+  }
   SUBCASE("a rank 0 that talks nonsense") {
     std::thread zero([&] {
       meeting met(other.request());

@@ -224,9 +224,26 @@ TEST_CASE("a rank that ends while others are awaited is named to all, not waited
   });
   const auto start = std::chrono::steady_clock::now();
   check_status([&] { join_unique_id(id, 0, 4, loopback, deadline::after(20s)); },
-               HEDDLE_ERROR_PEER_LOST, "rank 1 of 4 left");
+               HEDDLE_ERROR_PEER_LOST,
+               "rank 1 of 4 left before all had met: its connection ended; rank 3 had not come");
   CHECK(std::chrono::steady_clock::now() - start < 10s);
   others.join();
+}
+
+TEST_CASE("a rank that never comes is named to all, whoever's deadline is the first") {
+  const auto id = make_unique_id(loopback);
+  const auto start = std::chrono::steady_clock::now();
+  const auto failures = conformance::run_on_all(4, [&](int rank) {
+    if (rank == 1) return;
+    join_unique_id(id, rank, 4, loopback, deadline::after(rank == 2 ? 500ms : 20s));
+  });
+  for (const char* rank : {"rank 0: ", "rank 2: ", "rank 3: "}) {
+    CAPTURE(failures);
+    CHECK(failures.find(std::string(rank) + "rank 0 of 4 waited for rank 1 until the deadline of "
+                                            "rank 2; see that every PE was started") !=
+          failures.npos);
+  }
+  CHECK(std::chrono::steady_clock::now() - start < 10s);
 }
 
 TEST_CASE("rank 0 says so when it has no descriptors for the others") {
