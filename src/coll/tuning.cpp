@@ -7,9 +7,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "coll/cost_model.hpp"
 #include "support/throw_error.hpp"
@@ -100,18 +103,29 @@ tuning read_tuning(std::string_view text, const std::string& name, const tuning&
 }
 
 tuning read_tuning_file(const std::string& path, const tuning& base) {
+  // A profile is a few KiB. A pipe may be waited for without end, a device has none.
+  constexpr std::uintmax_t longest = std::uintmax_t{1} << 20;
   if (path.empty()) return base;
+  const auto cannot_be_read = [&](const std::string& why) {
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                "HEDDLE_TUNING={}: it cannot be read ({}); name a file that heddle-perf tune wrote",
+                path, why);
+  };
+  std::error_code unknown;
+  const auto status = std::filesystem::status(path, unknown);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    cannot_be_read("it is a folder, pipe or device, not a regular file");
   std::ifstream file(path);
   if (!file)
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "HEDDLE_TUNING={}: there is no such file to read",
                 path);
+  if (const auto size = std::filesystem::file_size(path, unknown); !unknown && size > longest)
+    cannot_be_read(fmt::format("it has {} bytes, a profile at most {}", size, longest));
   std::string text;
   try {
     text.assign(std::istreambuf_iterator<char>(file), {});
   } catch (const std::ios_base::failure& failed) {
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                "HEDDLE_TUNING={}: it cannot be read ({}); name a file that heddle-perf tune wrote",
-                path, failed.what());
+    cannot_be_read(failed.what());
   }
   return read_tuning(text, path, base);
 }

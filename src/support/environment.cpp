@@ -246,8 +246,8 @@ const std::vector<variable>& variables() {
        "reached by memory alone",
        one_of(&environment::transport, {"auto", "verbs", "libfabric", "tcp", "none"})},
       {"HEDDLE_TUNING", "",
-       "File with what the ways of collectives cost here, as `heddle-perf tune` writes it; "
-       "empty: heddle's own",
+       "File with what the ways of collectives cost here, as `heddle-perf tune` writes it, a "
+       "regular file of 1 MiB at most; empty: heddle's own",
        text(&environment::tuning)},
   };
   return table;

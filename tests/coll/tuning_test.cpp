@@ -5,12 +5,16 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <sys/stat.h>
+
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <heddle/device/coll/mailbox.hpp>
 #include <heddle/error.hpp>
 #include <string>
 
+#include "bootstrap/random_bytes.hpp"
 #include "coll/cost_model.hpp"
 #include "coll/exchange_plan.hpp"
 
@@ -107,6 +111,26 @@ TEST_CASE("what is no profile is refused, with the file's name and the reason") 
   CHECK_THROWS_WITH_AS((void)read_tuning_file("/tmp", built_in_tuning(true)),
                        doctest::Contains("HEDDLE_TUNING=/tmp: it cannot be read"), error);
   CHECK(read_tuning_file("", built_in_tuning(true)) == built_in_tuning(true));
+}
+
+TEST_CASE("a profile is a regular file of no great length, and nothing else is read") {
+  const auto refused = [](const std::string& path) {
+    try {
+      (void)read_tuning_file(path, built_in_tuning(true));
+    } catch (const error& failure) {
+      return std::string(failure.what());
+    }
+    return std::string("it was read");
+  };
+  CHECK(has(refused("/dev/zero"), "HEDDLE_TUNING=/dev/zero: it cannot be read (it is a folder,"));
+  const auto path = std::filesystem::temp_directory_path() / ("heddle-" + random_hex(8));
+  REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
+  CHECK(has(refused(path), "not a regular file"));
+  std::filesystem::remove(path);
+  std::ofstream(path) << "{}";
+  std::filesystem::resize_file(path, (1 << 20) + 1);
+  CHECK(has(refused(path), "it has 1048577 bytes, a profile at most 1048576"));
+  std::filesystem::remove(path);
 }
 
 TEST_CASE("crossovers") {
