@@ -217,9 +217,18 @@ std::unique_ptr<bootstrap> join_torchrun_job(const torchrun_options& options, de
   request.secret =
       keyed_hash(std::as_bytes(std::span(options.job_secret)), std::as_bytes(std::span(name)));
   std::vector<unique_fd> listeners;
-  if (rank == 0)
-    listeners = is_on_one_machine(host, size) ? listen_on_any(request.at)
-                                              : listen_as_master(request.at, options.socket_ifname);
+  try {
+    if (rank == 0)
+      listeners = is_on_one_machine(host, size)
+                      ? listen_on_any(request.at)
+                      : listen_as_master(request.at, options.socket_ifname);
+  } catch (const error& failure) {
+    throw_error(
+        failure.status(),
+        "{}; this is where rank 0 is met: HEDDLE_RENDEZVOUS_PORT chooses the port, on every "
+        "PE the same, else it is MASTER_PORT + 1 ({})",
+        failure.what(), master_port % 65535 + 1);
+  }
   for (const auto& listener : listeners) request.listeners.push_back(listener.get());
   return join("torchrun", request, options.socket_ifname, until);
 }

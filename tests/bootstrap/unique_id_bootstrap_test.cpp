@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -333,6 +334,24 @@ TEST_CASE("rank 0 of torchrun is reached where its machine has another address f
         join_torchrun_job({loopback, "", 0}, deadline::after(1s));
       },
       HEDDLE_ERROR_SYSTEM, "192.0.2.1:29501");
+}
+
+TEST_CASE("rank 0 of torchrun whose port is taken says how to choose another") {
+  const auto taken = listen_on(listening_addresses(loopback).front());
+  const int busy = local_address(taken.get()).port();
+  environment_variable size("WORLD_SIZE", "2");
+  environment_variable host("MASTER_ADDR", "127.0.0.1");
+  environment_variable port("MASTER_PORT", std::to_string(busy - 1));
+  environment_variable mine("RANK", "0");
+  for (const int chosen : {0, busy})
+    check_status(
+        [&] {
+          join_torchrun_job({loopback, "", chosen}, deadline::after(1s));
+        },
+        HEDDLE_ERROR_SYSTEM,
+        fmt::format("HEDDLE_RENDEZVOUS_PORT chooses the port, on every PE the same, else it is "
+                    "MASTER_PORT + 1 ({})",
+                    busy));
 }
 
 // Comes after the cases that fork: ThreadSanitizer allows no fork beside the thread that it leaves.
