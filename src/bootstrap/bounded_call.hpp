@@ -6,11 +6,13 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <thread>
 #include <type_traits>
 #include <utility>
 
 #include "support/deadline.hpp"
+#include "support/quiet_thread.hpp"
 
 namespace heddle {
 
@@ -38,11 +40,13 @@ class promised {
 
 /// The result of `call`, which cannot be told how long it may take, or nothing if it has not
 /// returned by the deadline. Then it is left behind, on a thread of its own: whatever it uses must
-/// outlive it.
+/// outlive it. Throws HEDDLE_ERROR_SYSTEM, with what the thread is for, if there is none to be had.
 template <class Call>
-auto call_until(deadline until, Call call) -> std::optional<std::invoke_result_t<Call>> {
+auto call_until(deadline until, std::string_view purpose, Call call)
+    -> std::optional<std::invoke_result_t<Call>> {
   auto result = std::make_shared<promised<std::invoke_result_t<Call>>>();
-  std::thread caller([result, call = std::move(call)]() mutable { result->give(call()); });
+  std::thread caller =
+      start_quietly(purpose, [result, call = std::move(call)]() mutable { result->give(call()); });
   auto value = result->wait(until);
   if (value)
     caller.join();

@@ -223,15 +223,20 @@ struct pmix_session::connection {
   bool made = false;
 
  private:
-  static void finalize() {
-    auto status =
-        call_until(deadline::after(finalize_time), [] { return ::PMIx_Finalize(nullptr, 0); });
+  static void finalize() try {
+    const auto status = call_until(deadline::after(finalize_time), "call PMIx_Finalize",
+                                   [] { return ::PMIx_Finalize(nullptr, 0); });
     if (!status)
       log::warn(log::subsystem::bootstrap,
                 "PMIx_Finalize did not return in {} s; the launcher may call this exit improper",
                 finalize_time.count());
     else if (*status != PMIX_SUCCESS)
       log::info(log::subsystem::bootstrap, "PMIx_Finalize: {}", error_text(*status));
+  } catch (const std::exception& failure) {
+    log::warn(log::subsystem::bootstrap,
+              "{}; this process ends without PMIx_Finalize, and the launcher may call its exit "
+              "improper",
+              failure.what());
   }
 };
 
@@ -240,7 +245,7 @@ pmix_session::pmix_session(deadline until) : connection_(std::make_unique<connec
     pmix_status_t status;
     pmix_proc_t me;
   };
-  auto result = call_until(until, [] {
+  auto result = call_until(until, "call PMIx_Init", [] {
     joined joined{};
     joined.status = ::PMIx_Init(&joined.me, nullptr, 0);
     return joined;

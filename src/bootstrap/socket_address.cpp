@@ -60,7 +60,7 @@ std::vector<socket_address> socket_address::resolve(const std::string& host, std
     std::shared_ptr<addrinfo> list;
   };
   // The resolver keeps to its own time limits, if to any.
-  const auto found = call_until(until, [host] {
+  const auto found = call_until(until, fmt::format("resolve host \"{}\"", host), [host] {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* list = nullptr;

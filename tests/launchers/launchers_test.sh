@@ -166,6 +166,10 @@ else
 fi
 check "a PMIx server that does not end" 5 "^out$" timeout 30 env LD_PRELOAD="$bin/../lib/libstuck_finalize.so" \
   "$bin/heddle-run" -n 2 --bind-to none sh -c 'echo out; exit 5'
+for had in 0:PMIx_Init 2:PMIx_Finalize 2:"serve the bootstrap" 3:PMIx_Finalize; do
+  check "no thread after $had" 1 "asked for a thread to (call )?${had#*:}: .*; raise ulimit -u" \
+    "$bin/heddle-run" -n 2 --bind-to none -x NO_THREAD_AFTER="${had%%:*}" -x LD_PRELOAD="$bin/../lib/libno_thread.so" "$bin/lifecycle_pe"
+done
 check "timeout" 124 "has run for" "$bin/heddle-run" -n 2 --timeout 0.3 sleep 60
 check "variables" 0 "^blue$" "$bin/heddle-run" -n 1 -x COLOUR=blue sh -c 'echo $COLOUR'
 check "-x before an inherited variable" 0 "^blue$" env COLOUR=red "$bin/heddle-run" -n 1 -x COLOUR=green -x COLOUR=blue printenv COLOUR

@@ -13,11 +13,10 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
-#include <system_error>
-#include <thread>
 
 #include "bootstrap/bounded_call.hpp"
 #include "pmix_completion.hpp"
+#include "support/quiet_thread.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle::run {
@@ -159,12 +158,7 @@ std::string node_name() {
 
 /// The library says of a thread that it cannot have no more than that an error occurred.
 void require_a_thread() {
-  try {
-    std::thread([] {}).join();
-  } catch (const std::system_error& failure) {
-    throw_system_error(failure.code().value(), "{}",
-                       "asked for a thread for the PMIx server of the job; raise ulimit -u");
-  }
+  start_quietly("serve PMIx to the job", [] {}).join();
 }
 
 std::string rank_list(int size) {
@@ -230,10 +224,11 @@ pmix_server::pmix_server(const std::string& folder, int size, abort_callback on_
 pmix_server::~pmix_server() {
   // libpmix 4.2 may wait in there for a lock that its progress thread took along when it ended.
   try {
-    if (!call_until(deadline::after(finalize_time), PMIx_server_finalize)) return;
+    if (!call_until(deadline::after(finalize_time), "end the PMIx server", PMIx_server_finalize))
+      return;
     abort_handler = nullptr;
     join_handler = nullptr;
-  } catch (const std::system_error&) {
+  } catch (const error&) {
     // There is no thread to call it on (ulimit -u). The process, which is about to end, does as
     // well.
   }
