@@ -23,6 +23,9 @@ namespace {
 constexpr std::uint64_t call_key = 0, listener_keys = 1ull << 32, rank_keys = 2ull << 32,
                         stranger_keys = 3ull << 32;
 
+/// How long news of a lost rank may go unseen.
+constexpr std::chrono::milliseconds news_time(100);
+
 bool send_all(int socket, std::span<const std::byte> bytes) {
   // A handshake message always fits in the empty buffer of a new socket.
   return bytes.empty() || ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) ==
@@ -109,6 +112,7 @@ void meeting::run(deadline until) {
     }
     while (!strangers_.empty() && now >= strangers_.front().since + request_.patience)
       drop(strangers_.begin(), "it did not complete the handshake in time");
+    throw_if_lost();
     if (until.passed()) time_out("the deadline");
     for (auto& event : poller_.wait(next_wake(until))) dispatch(event);
   }
@@ -116,6 +120,7 @@ void meeting::run(deadline until) {
 
 int meeting::next_wake(deadline until) const {
   auto at = until.at();
+  if (request_.first_loss) at = std::min(at, clock::now() + news_time);
   if (call_) at = std::min(at, call_->at);
   if (!strangers_.empty()) at = std::min(at, strangers_.front().since + request_.patience);
   auto left = std::chrono::ceil<std::chrono::milliseconds>(at - clock::now()).count();
@@ -136,6 +141,13 @@ void meeting::dispatch(const epoll_event& event) {
                             [&](auto& one) { return one.key == key; });
     if (who != strangers_.end()) serve(who);
   }
+}
+
+void meeting::throw_if_lost() const {
+  if (!request_.first_loss) return;
+  if (const auto known = request_.first_loss())
+    throw_error(HEDDLE_ERROR_PEER_LOST, "rank {} of {} is lost before all had met: {}", known->rank,
+                request_.size, known->reason);
 }
 
 void meeting::read_link(int rank, frame_link& link) {

@@ -19,6 +19,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,9 @@ class meeting {
     int callee = -1;                  ///< the rank to call, -1 for none
     std::vector<socket_address> at;   ///< where to call it; tried in turn
     bool callee_may_be_late = false;  ///< a refused connection is tried again
+    /// If set, what is known by other means of a rank that will not come: looked at while others
+    /// are awaited.
+    std::function<std::optional<bootstrap::loss>()> first_loss;
     std::chrono::milliseconds patience{5000};
     std::size_t most_strangers = 1024;
   };
@@ -57,7 +61,8 @@ class meeting {
 
   /// Returns when every expected rank has called and the callee has accepted. Throws
   /// HEDDLE_ERROR_TIMEOUT with the missing ranks, HEDDLE_ERROR_PEER_LOST if the callee is not there
-  /// any more, HEDDLE_ERROR_INVALID_USAGE if it refuses this rank.
+  /// any more or another rank is known to be lost, HEDDLE_ERROR_INVALID_USAGE if it refuses this
+  /// rank.
   void run(deadline until);
 
   /// The links made so far, by rank; also after run() has thrown.
@@ -73,6 +78,7 @@ class meeting {
   struct stranger;
   struct call;
 
+  void throw_if_lost() const;
   void read_link(int rank, frame_link& link);
   void accept_some(int listener);
   /// Out of descriptors (`reason`): whether a stranger has given up its own for who calls. Throws

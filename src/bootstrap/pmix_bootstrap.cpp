@@ -55,6 +55,7 @@ tree_bootstrap::job prepare(pmix_session& session, const local_endpoint& local, 
                   rank, e.what());
     }
   }
+  job.first_loss = &pmix_session::first_ended;
   job.job_id = make_job_id(session.job(), job.job_secret);
   return job;
 }

@@ -283,13 +283,17 @@ pmix_session::pmix_session(deadline until) : connection_(std::make_unique<connec
 
 pmix_session::~pmix_session() = default;
 
-void pmix_session::throw_if_ended() const {
+std::optional<bootstrap::loss> pmix_session::first_ended() {
   auto& only = record();
   std::lock_guard lock(only.mutex);
-  if (only.ended.empty()) return;
-  const auto& [rank, why] = only.ended.front();
-  throw_error(HEDDLE_ERROR_PEER_LOST, "rank {} of {} ended before all had joined: {}", rank, size_,
-              why);
+  if (only.ended.empty()) return std::nullopt;
+  return bootstrap::loss{only.ended.front().first, only.ended.front().second};
+}
+
+void pmix_session::throw_if_ended() const {
+  if (const auto ended = first_ended())
+    throw_error(HEDDLE_ERROR_PEER_LOST, "rank {} of {} ended before all had joined: {}",
+                ended->rank, size_, ended->reason);
 }
 
 void pmix_session::fence(deadline until) {

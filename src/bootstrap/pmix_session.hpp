@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -44,6 +45,9 @@ class pmix_session {
   /// call, in it. Few launchers send any.
   using process_ended = std::function<void(int rank, const std::string& why)>;
   void on_process_ended(process_ended callback);
+
+  /// The first of those processes, until a callback is set.
+  [[nodiscard]] static std::optional<bootstrap::loss> first_ended();
 
   /// Leaves the launcher's care in good order; safe to call again.
   void close();

@@ -43,6 +43,7 @@ meeting::request ways_to(const tree_place& place, const tree_bootstrap::job& job
   for (auto& listener : local.listeners) request.listeners.push_back(listener.get());
   request.expected = place.children;
   request.callee = place.parent;
+  request.first_loss = job.first_loss;
   if (place.parent_at) {
     if (job.uses_host && place.parent_at->host == local.described.host)
       request.at = {place.parent_at->local};
@@ -70,6 +71,14 @@ void carry_down(tree_bootstrap::job& job, const tree_node::links& links, deadlin
     }
   }
   for (const int child : job.place->children) send_frame(*links.at(child), child, news, until);
+}
+
+/// Before this rank leaves those it has met: whom they are to name in its place.
+void tell_first_loss(const tree_bootstrap::job& job, const tree_node::links& links) {
+  if (!job.first_loss) return;
+  const auto known = job.first_loss();
+  if (!known) return;
+  for (const auto& [rank, link] : links) link->send(tree_node::loss_news(*known));
 }
 
 std::map<int, tree_node::watched_process> watch_processes(const tree_bootstrap::job& job) {
@@ -108,9 +117,11 @@ tree_bootstrap::connected tree_bootstrap::connect(job job, local_endpoint local,
     met.run(until);
     if (!table_is_known) carry_down(job, met.links(), until);
   } catch (const error& failure) {
+    tell_first_loss(job, met.links());
     send_failure(met.links(), failure);
     throw;
   }
+  job.first_loss = nullptr;
   return {std::move(job), std::move(local.page), std::move(met.links())};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -34,9 +35,12 @@ class tree_bootstrap : public bootstrap, private tree_events {
     int fan_out = tree_shape::usual_fan_out;
     /// False treats ranks of one host as if each had its own: TCP and no process handles (tests).
     bool uses_host = true;
+    /// If set, what the launcher knows of a rank that has ended; called in the constructor alone.
+    std::function<std::optional<loss>()> first_loss;
   };
 
-  /// Collective. Throws HEDDLE_ERROR_TIMEOUT with the ranks that did not arrive.
+  /// Collective. Throws HEDDLE_ERROR_TIMEOUT with the ranks that did not arrive,
+  /// HEDDLE_ERROR_PEER_LOST with one that has ended.
   tree_bootstrap(job job, local_endpoint local, deadline until);
   ~tree_bootstrap() override;
 

@@ -320,12 +320,16 @@ void tree_node::announce_decided() {
   }
 }
 
+frame tree_node::loss_news(const bootstrap::loss& loss) {
+  byte_writer out;
+  out.number(std::int32_t{loss.rank}).text(loss.reason);
+  return make_frame(message::lost, out);
+}
+
 void tree_node::lose(int rank, const std::string& reason, int except) {
   if (leaving_ || left_.contains(rank) || !lost_.insert(rank).second) return;
   log::info(log::subsystem::bootstrap, "rank {} is lost: {}", rank, reason);
-  byte_writer out;
-  out.number(std::int32_t{rank}).text(reason);
-  flood(make_frame(message::lost, out), except);
+  flood(loss_news({rank, reason}), except);
   flush_all();
   events_.lost(rank, reason);
 }

@@ -72,6 +72,9 @@ class tree_node {
   /// Says goodbye, sends what is queued (at most for `until`) and ends the thread.
   void leave(deadline until);
 
+  /// What tells a node of a loss, also on a link of which this rank has made no node.
+  static frame loss_news(const bootstrap::loss& loss);
+
  private:
   using clock = deadline::clock;
   enum class message : std::uint16_t {

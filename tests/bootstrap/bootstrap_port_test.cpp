@@ -250,6 +250,20 @@ TEST_CASE("connections without end leave the deadline as it is") {
   for (auto& one : strangers) one.join();
 }
 
+TEST_CASE("a rank that is known to have ended is awaited no longer") {
+  listening_rank rank;
+  const auto start = std::chrono::steady_clock::now();
+  auto request = rank.request();
+  request.first_loss = [&]() -> std::optional<bootstrap::loss> {
+    if (std::chrono::steady_clock::now() - start < 300ms) return std::nullopt;
+    return bootstrap::loss{1, "the launcher says so"};
+  };
+  meeting met(std::move(request));
+  check_status([&] { met.run(deadline::after(20s)); }, HEDDLE_ERROR_PEER_LOST,
+               "rank 1 of 2 is lost before all had met: the launcher says so");
+  CHECK(std::chrono::steady_clock::now() - start < 5s);
+}
+
 TEST_CASE("who has another secret is told that it belongs to another job") {
   const no_descriptor_left_over check;
   const auto id = make_unique_id(loopback);

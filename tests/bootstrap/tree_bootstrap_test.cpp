@@ -10,9 +10,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <heddle/error.hpp>
+#include <optional>
 #include <string>
 
 #include "bootstrap/random_bytes.hpp"
@@ -44,9 +47,11 @@ class introduced_ranks {
       prepared_.table.push_back(locals_.back().described);
     }
   }
-  std::unique_ptr<bootstrap> join(int rank) {
+  std::unique_ptr<bootstrap> join(int rank,
+                                  std::function<std::optional<bootstrap::loss>()> first_loss = {}) {
     auto job = prepared_;
     job.rank = rank;
+    job.first_loss = std::move(first_loss);
     return std::make_unique<tree_bootstrap>(
         std::move(job), std::move(locals_[static_cast<std::size_t>(rank)]), deadline::after(20s));
   }
@@ -79,6 +84,30 @@ void close_all_pollers() {
 TEST_CASE("a tree over Unix sockets conforms") { check_conformance(8, true); }
 
 TEST_CASE("a narrow tree over TCP conforms") { check_conformance(2, false); }
+
+TEST_CASE("a rank that ends while the tree is made is named by all, not its parent that gives up") {
+  introduced_ranks ranks(4, 8, true);
+  std::atomic<int> joined = 0;
+  const auto start = std::chrono::steady_clock::now();
+  const auto failures = conformance::run_on_all(4, [&](int rank) {
+    if (rank == 2) return;
+    try {
+      // The launcher has told rank 0 alone so far.
+      const auto self = rank != 0 ? ranks.join(rank) : ranks.join(0, [&]() {
+        return joined == 2 ? std::optional(bootstrap::loss{2, "it has ended"}) : std::nullopt;
+      });
+      ++joined;
+      self->barrier(deadline::after(20s));
+    } catch (const error& failure) {
+      const std::string text = failure.what();
+      conformance::expect(failure.status() == HEDDLE_ERROR_PEER_LOST, text);
+      conformance::expect(text.find("rank 2 of 4 ") != text.npos, text);
+      conformance::expect(text.find("it has ended") != text.npos, text);
+    }
+  });
+  CHECK(failures == "");
+  CHECK(std::chrono::steady_clock::now() - start < 10s);
+}
 
 TEST_CASE("where a rank's page should be, a pipe is not waited for") {
   const auto path = std::filesystem::temp_directory_path() / ("heddle-" + random_hex(8));
