@@ -72,6 +72,7 @@ class pmix_bootstrap final : private session_holder, public tree_bootstrap {
                  deadline until)
       : session_holder(std::move(session)),
         tree_bootstrap(std::move(job), std::move(local), until) {
+    session_->note_joined();
     session_->on_process_ended(
         [this](int rank, const std::string& why) { this->report_lost(rank, why); });
   }
@@ -91,9 +92,10 @@ std::unique_ptr<bootstrap> join_pmix_job(const std::string& socket_ifname, deadl
   auto milliseconds = [&] {
     return std::chrono::duration<double, std::milli>(deadline::clock::now() - start).count();
   };
+  // First, since it may fail for what the program can mend and try again.
+  local_endpoint local(listening_addresses(socket_ifname));
   auto session = std::make_unique<pmix_session>(until);
   const double connected = milliseconds();
-  local_endpoint local(listening_addresses(socket_ifname));
   auto job = prepare(*session, local, until);
   const double exchanged = milliseconds();
   auto joined =

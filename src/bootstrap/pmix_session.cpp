@@ -28,7 +28,10 @@ constexpr std::chrono::milliseconds news_time(100);
 /// What the library's callbacks find of the one session of the process.
 struct session_record {
   std::mutex mutex;
-  int opened = 0;  // sessions so far: every rank opens the same number, so it can name their keys
+  // Sessions that have published: every rank's number is the same, so it can name their keys. A
+  // rank whose session did so and never joined may have a number that no other has.
+  int published = 0;
+  bool is_behind = false;
   pmix_session::process_ended news;
   std::string job;
   // Told before there was anybody to tell, in that order: ranks and why.
@@ -202,7 +205,13 @@ struct pmix_session::connection {
   connection() {
     auto& only = record();
     std::lock_guard lock(only.mutex);
-    generation = ++only.opened;
+    if (only.is_behind)
+      throw_error(
+          HEDDLE_ERROR_INVALID_USAGE,
+          "an earlier init of process {} failed after it had told the other PEs where to "
+          "reach it; over PMIx a process cannot join any more then: see to the cause of that "
+          "failure, and start the job anew",
+          process);
     only.ended.clear();
   }
   ~connection() {
@@ -212,6 +221,7 @@ struct pmix_session::connection {
       auto& only = record();
       std::lock_guard lock(only.mutex);
       only.news = nullptr;
+      only.is_behind = generation != 0 && !joined;
     }
     if (made) finalize();
   }
@@ -219,8 +229,9 @@ struct pmix_session::connection {
   connection& operator=(const connection&) = delete;
 
   const pid_t process = ::getpid();
-  int generation;
+  int generation = 0;  // 0 until it has published
   bool made = false;
+  bool joined = false;
 
  private:
   static void finalize() try {
@@ -327,7 +338,12 @@ void pmix_session::fence(deadline until) {
 
 std::vector<pmix_session::bytes> pmix_session::exchange(std::span<const std::byte> mine,
                                                         deadline until) {
-  auto key = fmt::format("heddle.endpoint.{}", connection_->generation);
+  {
+    auto& only = record();
+    std::lock_guard lock(only.mutex);
+    connection_->generation = ++only.published;
+  }
+  const auto key = fmt::format("heddle.endpoint.{}", connection_->generation);
   pmix_value_t value;
   PMIX_VALUE_CONSTRUCT(&value);
   value.type = PMIX_BYTE_OBJECT;
@@ -393,6 +409,8 @@ void pmix_session::on_process_ended(process_ended callback) {
   if (!only.news) return;
   for (const auto& [rank, why] : std::exchange(only.ended, {})) only.news(rank, why);
 }
+
+void pmix_session::note_joined() { connection_->joined = true; }
 
 void pmix_session::close() { connection_.reset(); }
 

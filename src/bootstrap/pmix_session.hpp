@@ -24,8 +24,9 @@ class pmix_session {
  public:
   using bytes = bootstrap::bytes;
 
-  /// Throws HEDDLE_ERROR_INVALID_USAGE if no server answers, HEDDLE_ERROR_TIMEOUT,
-  /// HEDDLE_ERROR_SYSTEM.
+  /// Throws HEDDLE_ERROR_INVALID_USAGE if no server answers, or if a session of this process has
+  /// published and not joined: others may have seen that one, and wait for no other.
+  /// HEDDLE_ERROR_TIMEOUT, HEDDLE_ERROR_SYSTEM.
   explicit pmix_session(deadline until);
   /// Closes the connection if close() was not called.
   ~pmix_session();
@@ -40,6 +41,9 @@ class pmix_session {
   /// Every rank's `mine`. Once for each session. Throws HEDDLE_ERROR_TIMEOUT,
   /// HEDDLE_ERROR_PEER_LOST with a rank that the launcher says has ended.
   std::vector<bytes> exchange(std::span<const std::byte> mine, deadline until);
+
+  /// Every rank has joined the job for which this one has published.
+  void note_joined();
 
   /// The launcher's news of ended processes, on a thread of the PMIx library; what came before the
   /// call, in it. Few launchers send any.

@@ -166,6 +166,9 @@ else
 fi
 check "a PMIx server that does not end" 5 "^out$" timeout 30 env LD_PRELOAD="$bin/../lib/libstuck_finalize.so" \
   "$bin/heddle-run" -n 2 --bind-to none sh -c 'echo out; exit 5'
+check "an init that is mended and tried again" 0 "^joined$" "$bin/heddle-run" -n 2 --bind-to none "$bin/retrying_pe" mended
+check "an init after one that has failed halfway" 1 "a process cannot join any more then" \
+  env HEDDLE_INIT_TIMEOUT=1 "$bin/heddle-run" -n 2 --bind-to none "$bin/retrying_pe" late
 for had in 0:PMIx_Init 2:PMIx_Finalize 2:"serve the bootstrap" 3:PMIx_Finalize; do
   check "no thread after $had" 1 "asked for a thread to (call )?${had#*:}: .*; raise ulimit -u" \
     "$bin/heddle-run" -n 2 --bind-to none -x NO_THREAD_AFTER="${had%%:*}" -x LD_PRELOAD="$bin/../lib/libno_thread.so" "$bin/lifecycle_pe"
