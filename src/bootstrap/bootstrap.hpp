@@ -65,6 +65,8 @@ class bootstrap {
   /// Leaves in good order: from now on, the end of this process is not a loss to the others.
   /// Not collective; called after the last collective.
   virtual void leave() = 0;
+  /// Whether the news has come that `rank` left in good order.
+  [[nodiscard]] virtual bool has_left(int rank) const = 0;
 };
 
 /// How many ranks of this one's host come before it.

@@ -28,6 +28,7 @@ class forwarding_bootstrap : public bootstrap {
     inner_->report_lost(rank, reason);
   }
   void leave() override { inner_->leave(); }
+  [[nodiscard]] bool has_left(int rank) const override { return inner_->has_left(rank); }
 
  protected:
   explicit forwarding_bootstrap(std::shared_ptr<bootstrap> inner) : inner_(std::move(inner)) {}

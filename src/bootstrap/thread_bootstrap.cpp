@@ -105,6 +105,10 @@ class thread_bootstrap final : public bootstrap {
     job_->rounds.leave(rank_);
     job_->changed.notify_all();
   }
+  [[nodiscard]] bool has_left(int rank) const override {
+    std::lock_guard lock(job_->mutex);
+    return job_->members[static_cast<std::size_t>(rank)].state == membership::left;
+  }
 
  private:
   member& me() { return job_->members[static_cast<std::size_t>(rank_)]; }

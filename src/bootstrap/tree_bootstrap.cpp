@@ -241,6 +241,11 @@ void tree_bootstrap::leave() {
   node_->leave(deadline::after(leave_time));
 }
 
+bool tree_bootstrap::has_left(int rank) const {
+  std::lock_guard lock(mutex_);
+  return departed_.contains(rank);
+}
+
 void tree_bootstrap::decided(std::uint64_t number, collective_rounds::outcome outcome) {
   std::lock_guard lock(mutex_);
   if (number + 1 >= next_round_) results_[number] = std::move(outcome);
@@ -257,6 +262,11 @@ void tree_bootstrap::lost(int rank, std::string_view reason) {
   losses_.add(rank, reason);
   std::lock_guard lock(mutex_);
   changed_.notify_all();
+}
+
+void tree_bootstrap::departed(int rank) {
+  std::lock_guard lock(mutex_);
+  departed_.insert(rank);
 }
 
 void tree_bootstrap::cut_off(int rank) {

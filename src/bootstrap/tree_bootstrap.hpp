@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "bootstrap/bootstrap.hpp"
 #include "bootstrap/endpoint.hpp"
@@ -56,6 +57,7 @@ class tree_bootstrap : public bootstrap, private tree_events {
   std::optional<loss> first_loss() const override { return losses_.first(); }
   void report_lost(int rank, std::string_view reason) override;
   void leave() override;
+  bool has_left(int rank) const override;
 
  private:
   struct connected {
@@ -74,6 +76,7 @@ class tree_bootstrap : public bootstrap, private tree_events {
   void decided(std::uint64_t number, collective_rounds::outcome outcome) override;
   void absent(std::uint64_t number, std::vector<int> ranks) override;
   void lost(int rank, std::string_view reason) override;
+  void departed(int rank) override;
   void cut_off(int rank) override;
 
   const job job_;
@@ -81,12 +84,13 @@ class tree_bootstrap : public bootstrap, private tree_events {
   std::unique_ptr<membership_page> page_;
   loss_record losses_;
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool left_ = false;
   std::uint64_t next_round_ = 0;
   std::map<std::uint64_t, collective_rounds::outcome> results_;
   std::optional<std::pair<std::uint64_t, std::vector<int>>> absent_;
+  std::set<int> departed_;
   std::optional<int> cut_off_by_;
 
   std::unique_ptr<tree_node> node_;

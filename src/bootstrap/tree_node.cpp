@@ -337,6 +337,7 @@ void tree_node::lose(int rank, const std::string& reason, int except) {
 void tree_node::note_left(int rank, const frame& news, int except) {
   if (rank == rank_ || !left_.insert(rank).second) return;
   flood(news, except);
+  events_.departed(rank);
   if (rank_ == 0) {
     rounds_.leave(rank);
     announce_decided();

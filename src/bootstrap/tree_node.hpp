@@ -44,7 +44,9 @@ class tree_events {
   virtual void decided(std::uint64_t number, collective_rounds::outcome outcome) = 0;
   virtual void absent(std::uint64_t number, std::vector<int> ranks) = 0;
   virtual void lost(int rank, std::string_view reason) = 0;
-  /// `rank`, which is on the way to the root, has left: no result will come any more.
+  /// `rank` has left in good order.
+  virtual void departed(int rank) = 0;
+  /// After that: `rank` is on the way to the root, and no result will come any more.
   virtual void cut_off(int rank) = 0;
 
  protected:

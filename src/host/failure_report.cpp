@@ -166,6 +166,7 @@ std::string whom_quiet_awaits(const heddle_team& team, const wait_record& wait) 
 }
 
 constexpr std::string_view circle = "; they wait in a circle";
+constexpr std::string_view departure = " has left the job (heddle_finalize)";
 
 /// Follows who waits for whom, from `pe` on, to the PE that waits for nobody.
 std::string follow_waits(const heddle_team& team, int pe) {
@@ -173,6 +174,8 @@ std::string follow_waits(const heddle_team& team, int pe) {
   std::set<int> seen;
   while (pe >= 0) {
     if (!seen.insert(pe).second) return chain.append(circle);
+    if (team.runtime().bootstrap().has_left(world_pe_of(team, pe)))
+      return chain + fmt::format("; PE {}{}", pe, departure);
     const auto where = team.is_mapped(pe)
                            ? std::string()
                            : fmt::format(" ({})", place_of(team, world_pe_of(team, pe)));
@@ -197,6 +200,7 @@ std::string follow_waits(const heddle_team& team, int pe) {
 
 /// `who` was waited for, as far as that is known.
 std::string advice(const std::string& who) {
+  if (who.ends_with(departure)) return ". See why it has made fewer calls than this PE";
   return std::string(". Raise HEDDLE_TIMEOUT if this is expected; else look at ") +
          (who.empty()             ? "who was to write the word"
           : who.ends_with(circle) ? "whether they have made the same calls in the same order"

@@ -266,6 +266,9 @@ void a_call_after_another_left_is_an_error(rank_context& context) {
   auto text = error_of(HEDDLE_ERROR_INVALID_USAGE, [&] { self.barrier(soon()); });
   // Ranks end at different times, so another may have left by now too.
   expect_contains(text, "left the job");
+  int departed = 0;
+  for (int rank = 0; rank < self.size(); ++rank) departed += self.has_left(rank) ? 1 : 0;
+  expect(departed > 0 && !self.has_left(self.rank()), "it is not known who left");
 }
 
 void a_call_after_my_own_leave_is_an_error(rank_context& context) {

@@ -24,6 +24,7 @@ class first_loss final : public tree_events {
     if (!told_) told_here_.set_value({rank, std::string(reason)});
     told_ = true;
   }
+  void departed(int /*rank*/) override {}
   void cut_off(int /*rank*/) override {}
 
   std::pair<int, std::string> wait() {

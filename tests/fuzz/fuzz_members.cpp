@@ -184,6 +184,7 @@ class events final : public tree_events {
     require(reason.find("can serve its connections no more") == reason.npos,
             "the thread goes on, whatever is sent");
   }
+  void departed(int rank) override { require(rank >= 0 && rank < 4, "a rank of the job has left"); }
   void cut_off(int rank) override { require(rank >= 0 && rank < 4, "a rank of the job has left"); }
 };
 

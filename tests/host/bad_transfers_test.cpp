@@ -167,3 +167,14 @@ TEST_CASE("a send or a receive without the other ends with both sides' names") {
                    "PE 0 is not waiting in this team: it has not made the call"});
     });
 }
+
+TEST_CASE("of a PE that has left the job it is told that it has") {
+  environment_variable timeout("HEDDLE_TIMEOUT", "0.5");
+  run_pes(2, [&](runtime& self) {
+    if (self.my_pe() == 0) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(900));
+    float one = 0;
+    check_error(of(heddle_recv(self.world().handle(), &one, 1, f32, 0, nullptr)),
+                HEDDLE_ERROR_TIMEOUT, {"; PE 0 has left the job (heddle_finalize). See why"});
+  });
+}
