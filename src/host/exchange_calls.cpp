@@ -216,7 +216,7 @@ void exchange_calls::broadcast(const void* input, void* output, std::size_t coun
   constexpr auto function = "heddle_broadcast";
   const auto [piece, all] = checked(function, count, type);
   team_.require_pe(function, root);
-  compare(function, collective::broadcast, count, type, root, count * bytes_of(type));
+  compare(function, collective::broadcast, count, type, root, piece);
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;
   equal_.to = is_root ? everybody : nobody;
@@ -232,7 +232,7 @@ void exchange_calls::all_gather(const void* input, void* output, std::size_t cou
                                 heddle_type_t type, heddle_stream_t stream) {
   constexpr auto function = "heddle_all_gather";
   const auto [piece, all] = checked(function, count, type);
-  compare(function, collective::all_gather, count, type, 0, count * bytes_of(type));
+  compare(function, collective::all_gather, count, type, 0, piece);
   if (piece == 0) return;
   equal_.to = everybody;
   equal_.from = everybody;
@@ -247,7 +247,7 @@ void exchange_calls::all_to_all(const void* input, void* output, std::size_t cou
                                 heddle_type_t type, heddle_stream_t stream) {
   constexpr auto function = "heddle_all_to_all";
   const auto [piece, all] = checked(function, count, type);
-  compare(function, collective::all_to_all, count, type, 0, count * bytes_of(type));
+  compare(function, collective::all_to_all, count, type, 0, piece);
   if (piece == 0) return;
   equal_.to = everybody;
   equal_.from = everybody;
@@ -262,7 +262,7 @@ void exchange_calls::gather(const void* input, void* output, std::size_t count, 
   constexpr auto function = "heddle_gather";
   const auto [piece, all] = checked(function, count, type);
   team_.require_pe(function, root);
-  compare(function, collective::gather, count, type, root, count * bytes_of(type));
+  compare(function, collective::gather, count, type, root, piece);
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;
   equal_.to = root;
@@ -279,7 +279,7 @@ void exchange_calls::scatter(const void* input, void* output, std::size_t count,
   constexpr auto function = "heddle_scatter";
   const auto [piece, all] = checked(function, count, type);
   team_.require_pe(function, root);
-  compare(function, collective::scatter, count, type, root, count * bytes_of(type));
+  compare(function, collective::scatter, count, type, root, piece);
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;
   equal_.to = is_root ? everybody : nobody;

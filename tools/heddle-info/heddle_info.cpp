@@ -92,10 +92,6 @@ struct wishes {
   }
 };
 
-std::string names_file(const std::string& text) {
-  return text.empty() ? "names no file" : std::string();
-}
-
 class information {
  public:
   information(const wishes& wishes, heddle_runtime_t runtime)
@@ -149,11 +145,11 @@ int main(int argc, char** argv) {
   app.add_flag("--topology", wishes.topology,
                "processors, PCIe switches, GPUs, NVLinks and NICs, and the paths between them");
   app.add_option("--topology-svg", wishes.picture, "writes them as a picture (SVG)")
-      ->check(names_file)
+      ->check(perf::names_file)
       ->type_name("FILE");
   app.add_option("--topology-file", wishes.topology_file,
                  "of the machine in this file, as lstopo writes it (XML), and not of this one")
-      ->check(names_file)
+      ->check(perf::names_file)
       ->type_name("FILE");
   try {
     app.parse(argc, argv);

@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "whole_file.hpp"
+
 namespace perf {
 
 namespace {
@@ -104,10 +106,6 @@ void add_times(CLI::App& app, options& into) {
           return {};
         return "must be a number of seconds from 1e-6 to 1e9, not " + text;
       });
-}
-
-std::string names_file(const std::string& text) {
-  return text.empty() ? "names no file" : std::string();
 }
 
 void add_content(CLI::App& app, options& into) {

@@ -15,6 +15,11 @@ void write_whole(const std::string& path, std::string_view text);
 /// Throws if the standard output has not taken all that was printed: at the end.
 void check_printed();
 
+/// A check of an option that takes a file (CLI11): why it names none, or nothing.
+inline std::string names_file(const std::string& text) {
+  return text.empty() ? "names no file" : std::string();
+}
+
 /// Throws as write_whole would: before an hour of measuring, not after.
 void check_writable(const std::string& path);
 

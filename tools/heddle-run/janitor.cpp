@@ -65,19 +65,16 @@ janitor::janitor() {
   if (!::mkdtemp(folder_.data()))
     throw_system_error(errno, "asked for a temporary folder {} (TMPDIR)", folder_);
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) {
+  const auto give_up = [this](const char* asked) {
     const int failure = errno;
     ::rmdir(folder_.c_str());
-    throw_system_error(failure, "asked for a pipe");
-  }
+    throw_system_error(failure, "asked for {}", asked);
+  };
+  if (::pipe2(ends, O_CLOEXEC) != 0) give_up("a pipe");
   unique_fd reading(ends[0]);
   pipe_ = unique_fd(ends[1]);
   process_ = ::fork();
-  if (process_ < 0) {
-    const int failure = errno;
-    ::rmdir(folder_.c_str());
-    throw_system_error(failure, "asked for a process; raise ulimit -u");
-  }
+  if (process_ < 0) give_up("a process; raise ulimit -u");
   if (process_ == 0) {
     pipe_.reset();  // its end is what the janitor waits for
     ::setsid();
