@@ -110,6 +110,10 @@ double expected_ns(const plan_question& question, const plan& plan) {
     cost = plan.proto == protocol::ll ? costs.words : costs.slots;
   cost.ns_per_kib *=
       std::max(1.0, costs.full_channels / plan.channels) * (plan.wide ? question.widening : 1);
+  // Where each has a processor, leaves run ahead of their root in one shot, and meet it in two.
+  if (question.what == collective::reduce && plan.algo == algorithm::two_shot &&
+      !question.on_cuda && !question.is_crowded)
+    cost.hop_ns = costs.rooted_direct.hop_ns / 2;
   route by = route_of(question.what, plan.algo, question.n_pes, remote);
   if (plan.algo == algorithm::one_shot) by.hops *= one_shot_rounds(question, plan);
   return ns_of(cost, by, static_cast<double>(question.bytes));

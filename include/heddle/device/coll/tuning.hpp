@@ -66,7 +66,7 @@ struct tuning {
 
 inline constexpr tuning host_tuning = {.one_shot_ll = {130, 1000},
                                        .one_shot_ll128 = {1000, 1000},
-                                       .one_shot = {160, 60},
+                                       .one_shot = {160, 100},
                                        .two_shot = {110, 12},
                                        .link_ll = {85, 1000},
                                        .link_ll128 = {1000, 1000},

@@ -84,10 +84,13 @@ HEDDLE_FN void reduce_in_kernel(const B& block, const team_ref& team, reduce_kin
   const bool is_mapped = !team.has_network();
   const bool is_direct = n_pes <= channel_scratch::max_direct_pes;
   const size_t bytes = n * sizeof(T);  // from each PE to each that combines
-  const size_t limit = !is_mapped ? limits_in_kernel.network_one_shot
-                       : HEDDLE_ON_CUDA && kind != reduce_kind::all_reduce
-                           ? limits_in_kernel.one_shot_pieces
-                           : limits_in_kernel.one_shot;
+  size_t limit = limits_in_kernel.one_shot;
+  if (!is_mapped)
+    limit = limits_in_kernel.network_one_shot;
+  else if (HEDDLE_ON_CUDA && kind != reduce_kind::all_reduce)
+    limit = limits_in_kernel.one_shot_pieces;
+  else if (kind == reduce_kind::reduce)
+    limit = limits_in_kernel.rooted_slots;  // leaves run ahead of their root
   const int most = channels_in_kernel(team);
   const auto blocks = static_cast<size_t>(block.num_blocks() < most ? block.num_blocks() : most);
   const bool is_small =
