@@ -182,6 +182,29 @@ TEST_CASE("what is quickest depends on how many there are") {
   CHECK(one_shot_up_to(8) > one_shot_up_to(64));
 }
 
+TEST_CASE("from which size on two processors combine in two shots") {
+  const auto way = [](collective what, std::size_t bytes, bool is_crowded) {
+    const tuning costs =
+        is_crowded ? where_crowded(built_in_tuning(false)) : built_in_tuning(false);
+    return choose_reduction({.what = what,
+                             .bytes = bytes,
+                             .n_pes = 2,
+                             .is_crowded = is_crowded,
+                             .tuned = &costs})
+        .algo;
+  };
+  constexpr auto one = algorithm::one_shot;
+  constexpr auto two = algorithm::two_shot;
+  CHECK(way(collective::all_reduce, 512, false) == one);
+  CHECK(way(collective::all_reduce, 1024, false) == two);
+  CHECK(way(collective::reduce_scatter, 1024, false) == one);  // of both pieces
+  CHECK(way(collective::reduce_scatter, 2048, false) == two);
+  CHECK(way(collective::reduce, 1024, false) == one);  // its leaf runs ahead of the root
+  CHECK(way(collective::reduce, 2048, false) == two);
+  // A hop is a turn on the processor there, and two shots have two.
+  CHECK(way(collective::all_reduce, 4096, true) == one);
+}
+
 TEST_CASE("one-shot pays a hop for each slotful, and a rail that has no slots goes by a ring") {
   plan_question crowded{.bytes = 1 << 20, .n_pes = 2};
   tuning costs = built_in_tuning(false);
