@@ -59,6 +59,17 @@ bool goes_by_mailbox(const plan_question& question, const plan& plan) {
   return plan.algo == algorithm::one_shot && question.what != collective::all_reduce;
 }
 
+way_cost cost_by_memory(const tuning& costs, const plan_question& question, const plan& plan) {
+  if (question.on_cuda && goes_by_mailbox(question, plan))
+    return plan.proto == protocol::ll ? costs.words : costs.slots;
+  way_cost cost = cost_of(costs, plan.algo, plan.proto, false);
+  // Where each has a processor, leaves run ahead of their root in one shot, and meet it in two.
+  if (question.what == collective::reduce && plan.algo == algorithm::two_shot &&
+      !question.on_cuda && !question.is_crowded)
+    cost.hop_ns = costs.rooted_direct.hop_ns / 2;
+  return cost;
+}
+
 /// An AllReduce takes its slots of all PEs in lock-step; and so do a GPU's blocks those of a
 /// mailbox.
 double one_shot_rounds(const plan_question& question, const plan& plan) {
@@ -105,15 +116,10 @@ double expected_ns(const plan_question& question, const plan& plan) {
   const tuning& costs = costs_of(question);
   const bool remote = !question.all_mapped;
   if (plan.algo == algorithm::hierarchical) return hierarchical_ns(costs, question, plan.channels);
-  way_cost cost = cost_of(costs, plan.algo, plan.proto, remote);
-  if (question.on_cuda && !remote && goes_by_mailbox(question, plan))
-    cost = plan.proto == protocol::ll ? costs.words : costs.slots;
+  way_cost cost =
+      remote ? cost_of(costs, plan.algo, plan.proto, true) : cost_by_memory(costs, question, plan);
   cost.ns_per_kib *=
       std::max(1.0, costs.full_channels / plan.channels) * (plan.wide ? question.widening : 1);
-  // Where each has a processor, leaves run ahead of their root in one shot, and meet it in two.
-  if (question.what == collective::reduce && plan.algo == algorithm::two_shot &&
-      !question.on_cuda && !question.is_crowded)
-    cost.hop_ns = costs.rooted_direct.hop_ns / 2;
   route by = route_of(question.what, plan.algo, question.n_pes, remote);
   if (plan.algo == algorithm::one_shot) by.hops *= one_shot_rounds(question, plan);
   return ns_of(cost, by, static_cast<double>(question.bytes));
