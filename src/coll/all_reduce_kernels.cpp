@@ -52,27 +52,17 @@ heddle_kernel_t all_reduce_kernel(heddle_type_t type, heddle_op_t op) {
   return {};
 }
 
-void set_plan(typed_all_reduce_args& args, const plan& plan) {
-  args.algo = plan.algo;
-  args.proto = plan.proto;
-  args.wide = plan.wide;
-  args.stores = plan.streaming ? detail::stores::streaming : detail::stores::cached;
-}
-
-void set_reduction(typed_all_reduce_args& args, heddle_type_t type, heddle_op_t op, int n_pes) {
+reduction_parameters parameters_of(heddle_type_t type, heddle_op_t op, int n_pes) {
   const bool is_signed = is_signed_integer(type);
-  args.factor_at = nullptr;
-  args.divisor = op == HEDDLE_AVG ? reduce_sum::average_of(n_pes, is_signed).divisor : 0;
   const bool is_float = is_floating_point(type);
   // Small floats are compared as float.
   const std::size_t bytes = is_float ? std::max(bytes_of(type), sizeof(float)) : bytes_of(type);
-  args.operand = reduce_extremum::of(op == HEDDLE_MAX, bytes, is_signed, is_float).flipped;
+  return {.divisor = op == HEDDLE_AVG ? reduce_sum::average_of(n_pes, is_signed).divisor : 0,
+          .operand = reduce_extremum::of(op == HEDDLE_MAX, bytes, is_signed, is_float).flipped};
 }
 
-void set_factor(typed_all_reduce_args& args, std::uint64_t bits, const void* on_device) {
-  args.divisor = reduce_sum::scaled;
-  args.operand = bits;
-  args.factor_at = on_device;
+reduction_parameters parameters_of_scaled_sum(std::uint64_t bits, const void* on_device) {
+  return {.divisor = reduce_sum::scaled, .operand = bits, .factor_at = on_device};
 }
 
 std::vector<heddle_kernel_t> all_reduce_kernels() {

@@ -18,11 +18,8 @@
 
 namespace heddle {
 
-/// An AllReduce as the library's kernels take it.
-struct typed_all_reduce_args : all_reduce_args {
-  algorithm algo = algorithm::one_shot;
-  protocol proto = protocol::simple;
-  // Of those, what its reduction needs.
+/// What the reductions of a type are made with, each with its own of these.
+struct reduction_parameters {
   int32_t divisor = 0;
   uint64_t operand = 0;             ///< the bits that an extremum flips, or a scaled sum's factor
   const void* factor_at = nullptr;  ///< where the factor is instead, in memory of the device
@@ -40,14 +37,26 @@ struct typed_all_reduce_args : all_reduce_args {
     }
   }
 };
-
-/// How it goes. The same on every PE.
-void set_plan(typed_all_reduce_args& args, const plan& plan);
-/// What the reduction of a type needs in a team of n_pes.
-void set_reduction(typed_all_reduce_args& args, heddle_type_t type, heddle_op_t op, int n_pes);
-/// For a sum that is multiplied by a factor: the bits of an accumulator, or, if not null, where the
+/// In a team of n_pes.
+reduction_parameters parameters_of(heddle_type_t type, heddle_op_t op, int n_pes);
+/// Of a sum that is multiplied by a factor: the bits of an accumulator, or, if not null, where the
 /// kernel finds one.
-void set_factor(typed_all_reduce_args& args, std::uint64_t bits, const void* on_device);
+reduction_parameters parameters_of_scaled_sum(std::uint64_t bits, const void* on_device);
+
+/// An AllReduce as the library's kernels take it.
+struct typed_all_reduce_args : all_reduce_args, reduction_parameters {
+  algorithm algo = algorithm::one_shot;
+  protocol proto = protocol::simple;
+
+  /// How it goes. The same on every PE.
+  void set(const plan& plan) {
+    algo = plan.algo;
+    proto = plan.proto;
+    wide = plan.wide;
+    stores = plan.streaming ? detail::stores::streaming : detail::stores::cached;
+  }
+  void set(const reduction_parameters& of) { static_cast<reduction_parameters&>(*this) = of; }
+};
 
 /// The kernel of an element type and a reduction, for all plans: takes typed_all_reduce_args.
 heddle_kernel_t all_reduce_kernel(heddle_type_t type, heddle_op_t op);

@@ -15,9 +15,9 @@ using heddle::throw_error;
 heddle_status_t heddle_all_reduce(heddle_team_t team, const void* input, void* output, size_t count,
                                   heddle_type_t type, heddle_op_t op, heddle_stream_t stream) {
   return guarded([&] {
-    if (!team)
-      heddle::throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "heddle_all_reduce: team is NULL");
-    team->reductions().all_reduce(input, output, count, type, op, stream);
+    required(team, "heddle_all_reduce", "team")
+        .reductions()
+        .all_reduce(input, output, count, type, op, stream);
   });
 }
 

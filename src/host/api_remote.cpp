@@ -209,7 +209,7 @@ void barrier_of(heddle_team& team, int index) {
 
 void host_barrier(const char* function, heddle_team_t team) {
   auto& checked = checked_team(team, function);
-  if (checked.runtime().environment().check) [[unlikely]]
+  if (checked.compares_calls()) [[unlikely]]
     (void)checked.exchange_in(function, {});
   barrier_of(checked, team_memory::host_barrier);
 }
@@ -413,8 +413,7 @@ heddle_status_t heddle_signal_wait_on_stream(heddle_team_t team, const uint64_t*
 heddle_status_t heddle_barrier_on_stream(heddle_team_t team, heddle_stream_t stream) {
   return guarded([&] {
     auto& checked = checked_team(team, "heddle_barrier_on_stream");
-    if (checked.runtime().environment().check)
-      (void)checked.exchange_in("heddle_barrier_on_stream", {});
+    if (checked.compares_calls()) (void)checked.exchange_in("heddle_barrier_on_stream", {});
     checked.enqueue_collective(checked.runtime().queue(stream), [&](exec::stream& queue) {
       if (!checked.runtime().place().is_host())
         return launch_on(queue, barrier_call{checked.ref(), team_memory::stream_barrier});

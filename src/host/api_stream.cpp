@@ -159,7 +159,7 @@ heddle_status_t heddle_launch_collective(heddle_team_t team, heddle_stream_t str
     require_kernel("heddle_launch_collective", kernel, arguments, bytes);
     checked.check();
     checked.require_reachable("heddle_launch_collective");
-    if (checked.runtime().environment().check)
+    if (checked.compares_calls())
       checked.require_same_call("heddle_launch_collective",
                                 {0, static_cast<std::uint64_t>(grid), bytes},
                                 [](const heddle_team::words& words) {

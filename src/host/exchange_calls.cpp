@@ -41,7 +41,7 @@ std::ptrdiff_t offset_of(int pe, std::size_t piece) {
 
 void require_buffer(const char* function, const char* which, const void* buffer,
                     std::size_t bytes) {
-  if (bytes > 0 && !buffer)
+  if (bytes > 0 && !buffer) [[unlikely]]
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: {} is NULL, and has {} bytes", function, which,
                 bytes);
 }
@@ -50,22 +50,21 @@ void require_buffer(const char* function, const char* which, const void* buffer,
 
 exchange_calls::exchange_calls(heddle_team& team) : team_(team) { equal_.team = team.ref(); }
 
-exchange_calls::elements exchange_calls::checked(const char* function, std::size_t count,
-                                                 heddle_type_t type) const {
+[[gnu::always_inline]] inline exchange_calls::elements exchange_calls::checked(
+    const char* function, std::size_t count, heddle_type_t type) const {
   const std::size_t piece = bytes_of_elements(function, count, type);
   const auto n_pes = static_cast<std::size_t>(team_.n_pes());
-  if (piece > most_bytes / n_pes)
+  std::size_t all = 0;
+  if (!fits(n_pes, piece, all)) [[unlikely]]
     throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
                 "{}: {} elements for each of {} PEs are more than an address can reach", function,
                 count, n_pes);
-  return {piece, piece * n_pes};
+  return {piece, all};
 }
 
-/// HEDDLE_CHECK=1: all members have made the same call.
+/// Where calls are compared: all members have made the same.
 void exchange_calls::compare(const char* function, collective what, std::size_t count,
                              heddle_type_t type, int root, std::size_t piece) {
-  team_.check();
-  if (!team_.runtime().environment().check) return;
   const auto told = [](const heddle_team::words& words) {
     return fmt::format("count {}, type {}, root {}{}", words[1],
                        name_of(static_cast<heddle_type_t>(words[2])), static_cast<int>(words[3]),
@@ -83,17 +82,26 @@ void exchange_calls::compare(const char* function, collective what, std::size_t 
   });
 }
 
+void exchange_calls::check(const char* function, collective what, std::size_t count,
+                           heddle_type_t type, int root, std::size_t piece) {
+  team_.check();
+  if (team_.compares_calls()) [[unlikely]]
+    compare(function, what, count, type, root, piece);
+}
+
 const exchange_plan& exchange_calls::plan_for(collective what, std::size_t piece) {
   const auto bucket = static_cast<std::size_t>(std::bit_width(piece - 1));
-  auto& plan = (*plans_)[static_cast<std::size_t>(what)][bucket];
-  if (!plan) [[unlikely]] {
-    const auto asked = team_.question(what, std::size_t{1} << bucket);
-    plan = choose_exchange(what, asked);
-    if (log::enabled(log::level::info, log::subsystem::coll))
-      log::info(log::subsystem::coll, "{} of up to {} bytes, team {}: {}", name_of(what),
-                asked.bytes, team_.name(), heddle::explain(*plan, asked));
-  }
-  return *plan;
+  const auto& plan = (*plans_)[static_cast<std::size_t>(what)][bucket];
+  return plan ? *plan : make_plan(what, bucket);
+}
+
+const exchange_plan& exchange_calls::make_plan(collective what, std::size_t bucket) {
+  const auto asked = team_.question(what, std::size_t{1} << bucket);
+  const auto plan = choose_exchange(what, asked);
+  if (log::enabled(log::level::info, log::subsystem::coll))
+    log::info(log::subsystem::coll, "{} of up to {} bytes, team {}: {}", name_of(what), asked.bytes,
+              team_.name(), heddle::explain(plan, asked));
+  return (*plans_)[static_cast<std::size_t>(what)][bucket].emplace(plan);
 }
 
 std::string exchange_calls::explain(collective what, std::size_t count, heddle_type_t type) const {
@@ -102,8 +110,10 @@ std::string exchange_calls::explain(collective what, std::size_t count, heddle_t
   return heddle::explain(choose_exchange(what, asked), asked);
 }
 
-exchange_calls::buffers exchange_calls::checked(const call& call, const void* input,
-                                                void* output) const {
+/// In each of its callers, as run(): all that they know of a call is not asked again.
+[[gnu::always_inline]] inline exchange_calls::buffers exchange_calls::checked(const call& call,
+                                                                              const void* input,
+                                                                              void* output) const {
   require_buffer(call.function, "input", input, call.input_bytes);
   require_buffer(call.function, "output", output, call.output_bytes);
   team_.require_reachable(call.function);
@@ -180,28 +190,36 @@ void exchange_calls::run_by_leaders(const call& call, const buffers& at, const e
                           stream);
 }
 
+void exchange_calls::run_in_rounds(const call& call, const buffers& at, const exchange_plan& plan,
+                                   heddle_stream_t stream) const {
+  const rounds_args args{.team = team_.ref(),
+                         .what = call.waits_in,
+                         .input = at.input,
+                         .output = at.output,
+                         .bytes = call.piece,
+                         .root = call.root};
+  team_.launch_collective({plan.channels, plan.threads}, rounds_kernel(), &args, sizeof args,
+                          stream);
+}
+
+void exchange_calls::run_otherwise(const call& call, const buffers& at, const exchange_plan& plan,
+                                   heddle_stream_t stream) const {
+  if (plan.is_large) return run_in_rounds(call, at, plan, stream);
+  if (call.what == collective::broadcast) return run_relay(call, at, plan, stream);
+  if (plan.by_leaders) return run_by_leaders(call, at, plan, stream);
+  run_by_domains(call, at, plan, stream);
+}
+
 template <class Pieces>
-void exchange_calls::run(const call& call, exchange_args<Pieces>& args, const void* input,
-                         void* output, heddle_stream_t stream) {
+[[gnu::always_inline]] inline void exchange_calls::run(const call& call,
+                                                       exchange_args<Pieces>& args,
+                                                       const void* input, void* output,
+                                                       heddle_stream_t stream) {
   const auto [in, out] = checked(call, input, output);
   const auto& plan = plan_for(call.what, call.piece);
-  if (plan.is_large) {
-    const rounds_args rounds{.team = team_.ref(),
-                             .what = call.waits_in,
-                             .input = in,
-                             .output = out,
-                             .bytes = call.piece,
-                             .root = call.root};
-    return team_.launch_collective({plan.channels, plan.threads}, rounds_kernel(), &rounds,
-                                   sizeof rounds, stream);
-  }
-  if constexpr (std::is_same_v<Pieces, equal_pieces>) {
-    if (plan.algo != algorithm::direct && call.what == collective::broadcast)
-      return run_relay(call, {in, out}, plan, stream);
-    if (plan.by_leaders) return run_by_leaders(call, {in, out}, plan, stream);
-    if (plan.algo == algorithm::hierarchical && call.what == collective::all_gather)
-      return run_by_domains(call, {in, out}, plan, stream);
-  }
+  const bool has_equal = std::is_same_v<Pieces, equal_pieces>;
+  if (plan.is_large || (has_equal && plan.algo != algorithm::direct)) [[unlikely]]
+    return run_otherwise(call, {in, out}, plan, stream);
   args.what = call.waits_in;
   args.input = in;
   args.output = out;
@@ -216,7 +234,7 @@ void exchange_calls::broadcast(const void* input, void* output, std::size_t coun
   constexpr auto function = "heddle_broadcast";
   const auto [piece, all] = checked(function, count, type);
   team_.require_pe(function, root);
-  compare(function, collective::broadcast, count, type, root, piece);
+  check(function, collective::broadcast, count, type, root, piece);
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;
   equal_.to = is_root ? everybody : nobody;
@@ -232,7 +250,7 @@ void exchange_calls::all_gather(const void* input, void* output, std::size_t cou
                                 heddle_type_t type, heddle_stream_t stream) {
   constexpr auto function = "heddle_all_gather";
   const auto [piece, all] = checked(function, count, type);
-  compare(function, collective::all_gather, count, type, 0, piece);
+  check(function, collective::all_gather, count, type, 0, piece);
   if (piece == 0) return;
   equal_.to = everybody;
   equal_.from = everybody;
@@ -247,7 +265,7 @@ void exchange_calls::all_to_all(const void* input, void* output, std::size_t cou
                                 heddle_type_t type, heddle_stream_t stream) {
   constexpr auto function = "heddle_all_to_all";
   const auto [piece, all] = checked(function, count, type);
-  compare(function, collective::all_to_all, count, type, 0, piece);
+  check(function, collective::all_to_all, count, type, 0, piece);
   if (piece == 0) return;
   equal_.to = everybody;
   equal_.from = everybody;
@@ -262,7 +280,7 @@ void exchange_calls::gather(const void* input, void* output, std::size_t count, 
   constexpr auto function = "heddle_gather";
   const auto [piece, all] = checked(function, count, type);
   team_.require_pe(function, root);
-  compare(function, collective::gather, count, type, root, piece);
+  check(function, collective::gather, count, type, root, piece);
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;
   equal_.to = root;
@@ -279,7 +297,7 @@ void exchange_calls::scatter(const void* input, void* output, std::size_t count,
   constexpr auto function = "heddle_scatter";
   const auto [piece, all] = checked(function, count, type);
   team_.require_pe(function, root);
-  compare(function, collective::scatter, count, type, root, piece);
+  check(function, collective::scatter, count, type, root, piece);
   if (piece == 0) return;
   const bool is_root = team_.my_pe() == root;
   equal_.to = is_root ? everybody : nobody;
@@ -310,9 +328,9 @@ void exchange_calls::all_gather_v(const void* input, void* output, const std::si
   const int me = team_.my_pe();
   const auto out = list_pieces(function, "", counts, displacements, type, n_pes);
   require_apart(function, out);
-  compare(function, collective::all_gather, 0, type, 0, 0);
+  check(function, collective::all_gather, 0, type, 0, 0);
   require_alike(team_, function, counts);
-  compare(function, collective::all_gather, out.largest() / bytes_of(type), type, 0, out.largest());
+  check(function, collective::all_gather, out.largest() / bytes_of(type), type, 0, out.largest());
   if (out.largest() == 0) return;
   const std::size_t mine = out.bytes[static_cast<std::size_t>(me)];
   const call call{function,
@@ -346,7 +364,7 @@ void exchange_calls::all_to_all_v(const void* input, const std::size_t* input_co
   const auto out =
       list_pieces(function, "output_", output_counts, output_displacements, type, n_pes);
   require_apart(function, out);
-  compare(function, collective::all_to_all, 0, type, 0, unknown_piece);
+  check(function, collective::all_to_all, 0, type, 0, unknown_piece);
   require_matching(team_, function, input_counts, output_counts);
   const auto own = static_cast<std::size_t>(team_.my_pe());
   if (in.bytes[own] != out.bytes[own])

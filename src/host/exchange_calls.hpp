@@ -74,11 +74,19 @@ class exchange_calls {
   [[nodiscard]] elements checked(const char* function, std::size_t count, heddle_type_t type) const;
   void exchange_by_transfers(const byte* input, const piece_list& in, byte* output,
                              const piece_list& out, heddle_stream_t stream) const;
+  /// That the team has not failed, and, where calls are compared, that all make this one.
+  void check(const char* function, collective what, std::size_t count, heddle_type_t type, int root,
+             std::size_t piece);
   void compare(const char* function, collective what, std::size_t count, heddle_type_t type,
                int root, std::size_t piece);
   template <class Pieces>
   void run(const call& call, exchange_args<Pieces>& args, const void* input, void* output,
            heddle_stream_t stream);
+  /// By a kernel of its own, as the plan says.
+  void run_otherwise(const call& call, const buffers& at, const exchange_plan& plan,
+                     heddle_stream_t stream) const;
+  void run_in_rounds(const call& call, const buffers& at, const exchange_plan& plan,
+                     heddle_stream_t stream) const;
   void run_relay(const call& call, const buffers& at, const exchange_plan& plan,
                  heddle_stream_t stream) const;
   void run_by_domains(const call& call, const buffers& at, const exchange_plan& plan,
@@ -86,6 +94,7 @@ class exchange_calls {
   void run_by_leaders(const call& call, const buffers& at, const exchange_plan& plan,
                       heddle_stream_t stream) const;
   const exchange_plan& plan_for(collective what, std::size_t piece);
+  const exchange_plan& make_plan(collective what, std::size_t bucket);
 
   heddle_team& team_;
   /// Of the calls with equal pieces. The team is copied once: what a call copies whole it reads

@@ -5,8 +5,6 @@
 
 #include <pthread.h>
 
-#include <atomic>
-#include <cstdint>
 #include <mutex>
 #include <unordered_set>
 
@@ -14,42 +12,36 @@
 
 namespace heddle {
 
+constinit std::atomic<std::uint64_t> live_handle::destroyed_{0};
+constinit thread_local live_handle::sight live_handle::last_seen_{};
+
 namespace {
-
-struct live_handles {
-  std::mutex mutex;
-  std::unordered_set<const live_handle*> all;
-};
-
-/// How many have been destroyed: what a thread has seen alive, is, as long as this is the same.
-std::atomic<std::uint64_t> destroyed{0};
-
-struct seen_alive {
-  const live_handle* handle = nullptr;
-  std::uint64_t destroyed = 0;
-};
-thread_local constinit seen_alive last;
 
 /// Whether this process is the child of a fork of one that had handles.
 std::atomic<bool> forked{false};
 
+}  // namespace
+
+struct live_handle::registry {
+  std::mutex mutex;
+  std::unordered_set<const live_handle*> all;
+};
+
 // Its mutex is held across fork, so that the child finds it whole.
-live_handles& known() {
+live_handle::registry& live_handle::known() {
   static auto* only = [] {
-    auto* made = new live_handles;  // never destroyed: owners may be, during exit
+    auto* made = new registry;  // never destroyed: owners may be, during exit
     ::pthread_atfork([] { known().mutex.lock(); }, [] { known().mutex.unlock(); },
                      [] {
                        forked.store(true, std::memory_order_relaxed);
                        known().all.clear();
-                       destroyed.fetch_add(1, std::memory_order_relaxed);
+                       destroyed_.fetch_add(1, std::memory_order_relaxed);
                        known().mutex.unlock();
                      });
     return made;
   }();
   return *only;
 }
-
-}  // namespace
 
 live_handle::live_handle() {
   std::lock_guard lock(known().mutex);
@@ -59,15 +51,13 @@ live_handle::live_handle() {
 live_handle::~live_handle() {
   std::lock_guard lock(known().mutex);
   known().all.erase(this);
-  destroyed.fetch_add(1, std::memory_order_release);
+  destroyed_.fetch_add(1, std::memory_order_release);
 }
 
-bool live_handle::is_alive(const live_handle* handle) {
-  if (last.handle == handle && last.destroyed == destroyed.load(std::memory_order_acquire))
-    return true;
+bool live_handle::look_up(const live_handle* handle) {
   std::lock_guard lock(known().mutex);
   if (!known().all.contains(handle)) return false;
-  last = {handle, destroyed.load(std::memory_order_relaxed)};
+  last_seen_ = {handle, destroyed_.load(std::memory_order_relaxed)};
   return true;
 }
 

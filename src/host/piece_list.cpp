@@ -76,7 +76,7 @@ std::vector<std::vector<std::uint64_t>> exchange_lists(const heddle_team& team,
 }  // namespace
 
 void require_alike(const heddle_team& team, const char* function, const std::size_t* counts) {
-  if (!team.runtime().environment().check) return;
+  if (!team.compares_calls()) return;
   const auto lists = exchange_lists(team, counts);
   // All look at all, so that all tell the same.
   for (std::size_t pe = 0; pe < lists.size(); ++pe)
@@ -89,7 +89,7 @@ void require_alike(const heddle_team& team, const char* function, const std::siz
 
 void require_matching(const heddle_team& team, const char* function, const std::size_t* sent,
                       const std::size_t* received) {
-  if (!team.runtime().environment().check) return;
+  if (!team.compares_calls()) return;
   const auto lists = exchange_lists(team, sent);
   const auto me = static_cast<std::size_t>(team.my_pe());
   std::string wrong;

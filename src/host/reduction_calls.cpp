@@ -109,19 +109,24 @@ const reduction_calls::cached_kernel& reduction_calls::kernel_for(reduce_kind ki
                                                                   std::size_t bytes,
                                                                   const reduction& by) {
   const auto bucket = static_cast<std::size_t>(std::bit_width(bytes - 1));
+  const auto& buckets = (*kernels_)[static_cast<std::size_t>(kind)][by.type][by.combines()];
+  if (buckets && (*buckets)[bucket].kernel.on_host) [[likely]]
+    return (*buckets)[bucket];
+  return make_kernel(kind, bucket, by);
+}
+
+const reduction_calls::cached_kernel& reduction_calls::make_kernel(reduce_kind kind,
+                                                                   std::size_t bucket,
+                                                                   const reduction& by) {
+  const auto asked = question(collective_of(kind), std::size_t{1} << bucket, by.type);
+  const auto plan = choose_reduction(asked);
+  if (log::enabled(log::level::info, log::subsystem::coll))
+    log::info(log::subsystem::coll, "{} up to {} bytes, team {}: {}", name_of(asked.what),
+              asked.bytes, team_.name(), heddle::explain(plan, asked));
   auto& buckets = (*kernels_)[static_cast<std::size_t>(kind)][by.type][by.combines()];
-  if (!buckets) [[unlikely]]
-    buckets = std::make_unique<cached_kernels>();
-  auto& cached = (*buckets)[bucket];
-  if (!cached.kernel.on_host) [[unlikely]] {
-    const auto asked = question(collective_of(kind), std::size_t{1} << bucket, by.type);
-    cached.plan = choose_reduction(asked);
-    cached.kernel = all_reduce_kernel(by.type, by.combines());
-    if (log::enabled(log::level::info, log::subsystem::coll))
-      log::info(log::subsystem::coll, "{} up to {} bytes, team {}: {}", name_of(asked.what),
-                asked.bytes, team_.name(), heddle::explain(cached.plan, asked));
-  }
-  return cached;
+  if (!buckets) buckets = std::make_unique<cached_kernels>();
+  return (*buckets)[bucket] = {all_reduce_kernel(by.type, by.combines()), plan,
+                               parameters_of(by.type, by.combines(), team_.n_pes())};
 }
 
 std::string reduction_calls::explain(collective what, std::size_t count, heddle_type_t type) const {
@@ -131,10 +136,9 @@ std::string reduction_calls::explain(collective what, std::size_t count, heddle_
   return heddle::explain(choose_reduction(asked), asked);
 }
 
-/// HEDDLE_CHECK=1: all members have made the same call.
+/// Where calls are compared: all members have made the same.
 void reduction_calls::compare(const call& call, std::size_t count, std::size_t bytes,
                               const reduction& by) {
-  if (!team_.runtime().environment().check) return;
   const auto told = [&](const heddle_team::words& words) {
     auto text = fmt::format("count {}, type {}, op {}", words[1],
                             name_of(static_cast<heddle_type_t>(words[2])), name_of_op(words[3]));
@@ -156,8 +160,11 @@ void reduction_calls::compare(const call& call, std::size_t count, std::size_t b
   });
 }
 
-void reduction_calls::run(const call& call, const void* input, void* output, std::size_t count,
-                          heddle_type_t type, heddle_op_t op, heddle_stream_t stream) {
+/// In each of its callers, which know the kind.
+[[gnu::always_inline]] inline void reduction_calls::run(const call& call, const void* input,
+                                                        void* output, std::size_t count,
+                                                        heddle_type_t type, heddle_op_t op,
+                                                        heddle_stream_t stream) {
   const char* function = call.function;
   const std::size_t bytes = bytes_of_elements(function, count, type);
   const reduction by = find(function, type, op);
@@ -171,7 +178,8 @@ void reduction_calls::run(const call& call, const void* input, void* output, std
   require_buffers(function, input, has_output ? output : input, count, bytes_of(type));
   team_.check();
   const std::size_t input_bytes = scatters ? bytes * static_cast<std::size_t>(n_pes) : bytes;
-  compare(call, count, input_bytes, by);
+  if (team_.compares_calls()) [[unlikely]]
+    compare(call, count, input_bytes, by);
   if (bytes == 0) return;
   team_.require_reachable(function);
 
@@ -187,10 +195,10 @@ void reduction_calls::run(const call& call, const void* input, void* output, std
   args_.root = call.root;
   if (call.kind == reduce_kind::reduce)
     set_root(args_.topology, n_pes, call.root, team_.ring_order());
-  set_reduction(args_, type, by.combines(), n_pes);
+  args_.set(kernel.plan);
+  args_.set(kernel.parameters);
   if (by.scaled) [[unlikely]]
-    set_factor(args_, by.scaled->factor, by.scaled->on_device);
-  set_plan(args_, kernel.plan);
+    args_.set(parameters_of_scaled_sum(by.scaled->factor, by.scaled->on_device));
   // In place, what is written has just been read, and is in a cache.
   const auto* in = static_cast<const byte*>(args_.input);
   if (args_.output >= in && args_.output < in + input_bytes) args_.stores = detail::stores::cached;
@@ -218,7 +226,7 @@ void reduction_calls::reduce_scatter_v(const void* input, void* output, const st
   const auto pieces = list_pieces(function, "", counts, displacements, type, n_pes);
   const reduction by = find(function, type, op);
   team_.check();
-  compare({function, reduce_kind::reduce_scatter}, 0, 0, by);
+  if (team_.compares_calls()) compare({function, reduce_kind::reduce_scatter}, 0, 0, by);
   require_alike(team_, function, counts);
   require_buffers(function, input, counts[me] > 0 ? output : input,
                   *std::max_element(counts, counts + n_pes), bytes_of(type));

@@ -45,6 +45,7 @@ class reduction_calls {
   struct cached_kernel {
     heddle_kernel_t kernel{};
     heddle::plan plan;
+    reduction_parameters parameters;
   };
   /// By the power of two that holds the bytes.
   using cached_kernels = std::array<cached_kernel, 65>;
@@ -73,6 +74,7 @@ class reduction_calls {
   [[nodiscard]] plan_question question(collective what, std::size_t bytes,
                                        heddle_type_t type) const;
   const cached_kernel& kernel_for(reduce_kind kind, std::size_t bytes, const reduction& by);
+  const cached_kernel& make_kernel(reduce_kind kind, std::size_t bucket, const reduction& by);
 
   heddle_team& team_;
   heddle::scaled_sums scaled_sums_;

@@ -88,6 +88,9 @@ heddle_team::heddle_team(heddle_runtime& runtime, enum kind kind, std::string na
       id_(id),
       order_(runtime.device()),
       host_ref_(build_ref(runtime, members_, place, false)),
+      on_host_(runtime.place().is_host()),
+      compares_calls_(runtime.environment().check),
+      is_reachable_(!host_ref_.has_remote() || runtime.network()),
       ref_(build_ref(runtime, members_, place, true)),
       reductions_(*this, topology()),
       exchanges_(*this),
@@ -106,8 +109,7 @@ void* heddle_team::address_at(const void* symmetric, int pe) const {
   return runtime_.heap_of(symmetric).ptr(symmetric, members_.world_pe(pe));
 }
 
-void heddle_team::require_reachable(const char* function) const {
-  if (!host_ref().has_remote() || runtime_.network()) return;
+void heddle_team::throw_unreachable(const char* function) const {
   int remote = 0;
   while (members_.is_mapped(remote)) ++remote;
   const auto& bootstrap = runtime_.bootstrap();
@@ -209,31 +211,23 @@ void heddle_team::forget(const heddle::exec::stream& gone) {
   std::erase(told_on_, &gone);
 }
 
-void heddle_team::start_collective(heddle::exec::launch_shape shape,
-                                   const heddle::exec::kernel& kernel, const void* arguments,
-                                   std::size_t bytes, heddle_stream_t stream) {
-  const bool on_host = runtime_.place().is_host();
-  if (on_host && kernel.on_host && stream == nullptr && !order_.is_pending() && shape.grid == 1 &&
-      shape.block == 1) {
-    heddle::exec::run_kernel([&] { kernel.on_host(arguments, &heddle::one_thread_block); });
-    return check();
-  }
+void heddle_team::put_on_stream(heddle::exec::launch_shape shape,
+                                const heddle::exec::kernel& kernel, const void* arguments,
+                                std::size_t bytes, heddle_stream_t stream) {
   enqueue_collective(runtime_.queue(stream), [&](heddle::exec::stream& queue) {
     queue.launch(shape, kernel, arguments, bytes);
-    if (on_host) queue.enqueue([this] { check(); });
+    if (on_host_) queue.enqueue([this] { check(); });
   });
 }
 
-void heddle_team::complete(heddle_stream_t stream) {
-  if (stream != nullptr || runtime_.place().is_host()) return;
+void heddle_team::complete_default_stream() {
   runtime_.device().default_stream().synchronize();
   check();
 }
 
-void heddle_team::require_pe(const char* function, int root) const {
-  if (root < 0 || root >= n_pes())
-    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: root {} is not one of the {} PEs of team {}",
-                function, root, n_pes(), name_);
+void heddle_team::throw_no_pe(const char* function, int root) const {
+  throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: root {} is not one of the {} PEs of team {}",
+              function, root, n_pes(), name_);
 }
 
 heddle::plan_question heddle_team::question(heddle::collective what, std::size_t bytes) const {

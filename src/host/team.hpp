@@ -19,6 +19,7 @@
 #include "coll/plan.hpp"
 #include "coll/team_order.hpp"
 #include "device/device.hpp"
+#include "device/host_kernel.hpp"
 #include "host/collective_order.hpp"
 #include "host/exchange_calls.hpp"
 #include "host/live_handle.hpp"
@@ -55,7 +56,10 @@ struct heddle_team : heddle::live_handle {
   /// Where this process and its device reach `pe`'s copy of an object of the heap.
   [[nodiscard]] void* address_at(const void* symmetric, int pe) const;
   /// Throws HEDDLE_ERROR_NOT_SUPPORTED, naming a PE, unless this process can reach every member.
-  void require_reachable(const char* function) const;
+  void require_reachable(const char* function) const {
+    if (!is_reachable_) [[unlikely]]
+      throw_unreachable(function);
+  }
   [[nodiscard]] bool is_mapped(int pe) const { return members_.is_mapped(pe); }
 
   /// Throws the error that has aborted the team, if one has. A load when all is well.
@@ -95,9 +99,19 @@ struct heddle_team : heddle::live_handle {
   }
   /// The same in two parts, for several that need each other.
   void start_collective(heddle::exec::launch_shape shape, const heddle::exec::kernel& kernel,
-                        const void* arguments, std::size_t bytes, heddle_stream_t stream);
+                        const void* arguments, std::size_t bytes, heddle_stream_t stream) {
+    if (on_host_ && !stream && shape.grid == 1 && shape.block == 1 && kernel.on_host &&
+        !order_.is_pending()) {
+      heddle::exec::run_kernel([&] { kernel.on_host(arguments, &heddle::one_thread_block); });
+      check();
+    } else {
+      put_on_stream(shape, kernel, arguments, bytes, stream);
+    }
+  }
   /// Waits for a GPU's default stream, whose work the host's has done already; for no other.
-  void complete(heddle_stream_t stream);
+  void complete(heddle_stream_t stream) {
+    if (!on_host_ && !stream) complete_default_stream();
+  }
   /// Work that uses the team is put on `queue`: retire() waits for it.
   void used_on(const heddle::exec::stream& queue);
   [[nodiscard]] bool is_used_on(const heddle::exec::stream& queue) const;
@@ -109,8 +123,10 @@ struct heddle_team : heddle::live_handle {
   /// The same for one function, whose name takes word 0: throws HEDDLE_ERROR_MISMATCH, on all
   /// members, unless they call that one.
   std::vector<words> exchange_in(const char* function, words mine) const;
-  /// HEDDLE_CHECK=1: throws HEDDLE_ERROR_MISMATCH, on all members, unless they make the same call.
-  /// `told` says the words but for 0, which the function takes.
+  /// HEDDLE_CHECK=1.
+  [[nodiscard]] bool compares_calls() const { return compares_calls_; }
+  /// Where it compares: throws HEDDLE_ERROR_MISMATCH, on all members, unless they make the same
+  /// call. `told` says the words but for 0, which the function takes.
   void require_same_call(const char* function, const words& mine,
                          const std::function<std::string(const words&)>& told) const;
 
@@ -125,7 +141,10 @@ struct heddle_team : heddle::live_handle {
   [[nodiscard]] int place() const { return place_; }
 
   /// Throws HEDDLE_ERROR_INVALID_ARGUMENT unless it is one of the team's.
-  void require_pe(const char* function, int root) const;
+  void require_pe(const char* function, int root) const {
+    if (root < 0 || root >= n_pes()) [[unlikely]]
+      throw_no_pe(function, root);
+  }
   /// What a plan for a collective of that many bytes depends on, the chooser's wishes too.
   [[nodiscard]] heddle::plan_question question(heddle::collective what, std::size_t bytes) const;
   /// As the functions of heddle.h. What was planned is planned anew, unless the channels alone are
@@ -145,6 +164,11 @@ struct heddle_team : heddle::live_handle {
 
  private:
   [[noreturn]] void throw_failure() const;
+  [[noreturn]] void throw_unreachable(const char* function) const;
+  [[noreturn]] void throw_no_pe(const char* function, int root) const;
+  void put_on_stream(heddle::exec::launch_shape shape, const heddle::exec::kernel& kernel,
+                     const void* arguments, std::size_t bytes, heddle_stream_t stream);
+  void complete_default_stream();
   void forget_plans();
   heddle_team* join_child(std::string name, const std::vector<int>& world_pes, int place,
                           std::uint64_t id) const;
@@ -167,6 +191,10 @@ struct heddle_team : heddle::live_handle {
   std::vector<const heddle::exec::stream*>
       told_on_;  ///< on which synchronize has told of the abort
   const heddle::team_ref host_ref_;
+  // What each call asks.
+  const bool on_host_;
+  const bool compares_calls_;
+  const bool is_reachable_;
   heddle::team_ref ref_;
   heddle_chooser_t chooser_ = nullptr;
   void* choosers_user_ = nullptr;

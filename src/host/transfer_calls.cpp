@@ -70,7 +70,7 @@ void transfer_calls::launch(Args& args, const transfer_list& list, heddle_stream
     const auto asked = team_.question(collective::transfer, std::size_t{1} << 20);
     plan = choose_exchange(collective::transfer, asked);
     // Who meets, compares.
-    if (team_.runtime().environment().check)
+    if (team_.compares_calls())
       plan->words_up_to = plan->slots_up_to = plan->network_slots_up_to = 0;
     log::info(log::subsystem::coll, "sends and receives, team {}: {}", team_.name(),
               heddle::explain(*plan, asked));

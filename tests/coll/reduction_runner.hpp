@@ -47,13 +47,13 @@ typed_all_reduce_args args_of(const plan& chosen, const team_ref& team, heddle_t
                               heddle_op_t op, const T* input, T* output, std::size_t count,
                               const team_order& order = {}) {
   typed_all_reduce_args args;
-  set_plan(args, chosen);
+  args.set(chosen);
   args.team = team;
   args.topology = topology_of(team.my_pe(), team.n_pes(), order);
   args.input = input;
   args.output = output;
   args.count = count;
-  set_reduction(args, type, op, team.n_pes());
+  args.set(parameters_of(type, op, team.n_pes()));
   return args;
 }
 
