@@ -10,6 +10,8 @@
 #include <heddle/device/coll/rounds.hpp>
 #include <heddle/device/coll/transfers.hpp>
 
+#include <type_traits>
+
 #include "coll/kernel_form.hpp"
 
 namespace heddle {
@@ -36,6 +38,7 @@ heddle_kernel_t large_transfers_kernel();
 template <class Pieces>
 struct exchange_body {
   using arguments = exchange_args<Pieces>;
+  static constexpr bool is_short = std::is_same_v<Pieces, equal_pieces>;
   template <block_group Block>
   HEDDLE_FN void operator()(const Block& block, const arguments& args) const {
     exchange(block, args);

@@ -42,6 +42,12 @@ static_assert(group<thread_group>);
 #if !defined(__CUDACC_RTC__)
 static_assert(group<host_warp>);
 static_assert(block_group<host_block>);
+static_assert(block_group<lone_thread_block>);
+template <class B>
+inline constexpr bool is_lone_thread = standard::is_same_v<B, lone_thread_block>;
+#else
+template <class B>
+inline constexpr bool is_lone_thread = false;
 #endif
 #if defined(__CUDACC__)
 static_assert(group<cuda_warp>);

@@ -158,6 +158,8 @@ class host_block {
 
   HEDDLE_FN int block_rank() const { return state_->block_rank; }
   HEDDLE_FN int num_blocks() const { return state_->num_blocks; }
+  /// Whether it is a lone_thread_block.
+  HEDDLE_FN bool is_alone() const { return !state_->barrier && state_->num_blocks == 1; }
   HEDDLE_FN thread_group thread() const { return {}; }
   HEDDLE_FN host_warp warp() const {
     return {state_->warp_barriers ? state_->warp_barriers[rank_ / warp_size] : nullptr,
@@ -171,7 +173,16 @@ class host_block {
   int rank_;
 };
 
-/// A grid of one block of one thread: what runs in the calling thread.
+/// A grid of one block of one thread, known to the compiler as such.
+class lone_thread_block : public thread_group {
+ public:
+  HEDDLE_FN static constexpr int block_rank() { return 0; }
+  HEDDLE_FN static constexpr int num_blocks() { return 1; }
+  HEDDLE_FN thread_group thread() const { return {}; }
+  HEDDLE_FN thread_group warp() const { return {}; }
+};
+
+/// The same as any other: what runs in the calling thread.
 inline constexpr host_block_state one_thread_state;
 inline constexpr host_block one_thread_block{&one_thread_state, 0};
 

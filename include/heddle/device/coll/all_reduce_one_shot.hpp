@@ -33,10 +33,16 @@ HEDDLE_APART HEDDLE_FN bool all_reduce_one_shot_ll(G group, const team_ref& team
   const auto threads = static_cast<size_t>(group.size());
   const auto rank = static_cast<size_t>(group.rank());
 
+  // A host's threads have most words whole; CUDA's compiler takes a memcpy of them apart.
+  const auto is_whole = [&](size_t w) { return !HEDDLE_ON_CUDA && (w + 1) * per_word <= n; };
   auto own_word = [&](size_t w) {
+    uint64_t data;
+    if (is_whole(w)) {
+      memcpy(&data, input + w * per_word, sizeof data);
+      return data;
+    }
     T word[per_word]{};
     for (size_t e = 0; e < per_word && w * per_word + e < n; ++e) word[e] = input[w * per_word + e];
-    uint64_t data;
     memcpy(&data, word, sizeof data);
     return data;
   };
@@ -48,11 +54,19 @@ HEDDLE_APART HEDDLE_FN bool all_reduce_one_shot_ll(G group, const team_ref& team
   const uint64_t half = epoch % 2;
   // The first epoch of each half in a flag period rewrites the whole slot (see ll.hpp).
   const bool refresh = flag <= 2 && epoch >= 2;
-  const size_t written = refresh ? channel_scratch::ll_capacity / 8 : words;
+  const size_t written = refresh ? channel_scratch::ll_lines : words;
+
+#if HEDDLE_ON_CUDA
+  const auto slot_of = [&](int pe) { return scratch.ll_slot(half, pe); };  // registers are dearer
+#else
+  const auto slot_of = [slots = scratch.ll_slot(half, 0)](int pe) {
+    return slots + static_cast<size_t>(pe) * channel_scratch::ll_lines;
+  };
+#endif
 
   for (int i = 1; i < n_pes; ++i) {
     const int pe = me + i < n_pes ? me + i : me + i - n_pes;
-    ll_line* slot = team.ptr(scratch.ll_slot(half, me), pe);
+    ll_line* slot = team.ptr(slot_of(me), pe);
     for (size_t w = rank; w < written; w += threads)
       ll_store(&slot[w], w == rank ? first : own_word(w), flag);
   }
@@ -69,7 +83,7 @@ HEDDLE_APART HEDDLE_FN bool all_reduce_one_shot_ll(G group, const team_ref& team
       bool here[together];
       for (int i = 0; i < together; ++i) {
         const int pe = begin + i < n_pes ? begin + i : n_pes - 1;
-        line[i] = &scratch.ll_slot(half, pe)[w];
+        line[i] = slot_of(pe) + w;
         flags[i] = flag;
         here[i] = pe == me || begin + i >= n_pes;
         data[i] = begin + i == me ? own_word(w) : 0;
@@ -89,6 +103,12 @@ HEDDLE_APART HEDDLE_FN bool all_reduce_one_shot_ll(G group, const team_ref& team
       }
     }
     if (!arrived) break;
+    if (is_whole(w)) {
+      T word[per_word];
+      for (size_t e = 0; e < per_word; ++e) word[e] = acc::narrow(reduction.finish(sum[e]));
+      memcpy(output + w * per_word, word, sizeof word);
+      continue;
+    }
     for (size_t e = 0; e < per_word && w * per_word + e < n; ++e)
       output[w * per_word + e] = acc::narrow(reduction.finish(sum[e]));
   }

@@ -243,10 +243,42 @@ class exchange_channel : mailbox_channel<B> {
   HEDDLE_FN bool is_received_from(int pe) const {
     return args_.from == everybody || args_.from == pe;
   }
+  /// By a host's only thread, which agrees with no others between one PE's data and its flag.
+  template <way By>
+  HEDDLE_FN bool exchange_alone(const piece& each) const {
+    const int n_pes = team_.n_pes();
+    constexpr bool words = By == way::words;
+    for (int i = 1; i < n_pes; ++i) {
+      const int pe = after(i);
+      if (!is_sent_to(pe)) continue;
+      const mailbox::flow& flow = this->flow_with(pe, By);
+      if (!this->has_room(pe, each, 0, flow)) return false;
+      this->write(pe, each, 0, args_.input + each.offset + args_.sends.offset_of(pe), flow);
+      if (!words) this->fill_slot(pe, each, 0, nullptr);
+    }
+    copy_own();
+    for (int i = 1; i < n_pes; ++i) {
+      const int pe = after(i);
+      const bool sends = is_sent_to(pe);
+      const bool receives = is_received_from(pe);
+      if (receives) {
+        byte* target = args_.output + each.offset + args_.receives.offset_of(pe);
+        if (words ? !this->read_words(pe, 0, target, each.bytes)
+                  : !this->slot_is_filled(pe, each, 0))
+          return false;
+        if (!words) copy(block_, target, this->slot_data(pe, each, 0), each.bytes);
+        this->give_back(pe, each, 0, sends);
+      }
+      this->count_one_step_with(pe, each, sends, receives);
+      if (receives && !words) this->expect_slot(pe);
+    }
+    return true;
+  }
   /// `Apart`: all others are remote.
   template <way By, bool Apart = false>
   HEDDLE_APART HEDDLE_FN bool exchange_one_step(size_t offset, size_t bytes) const {
     const piece each{By, offset, bytes};
+    if constexpr (!Apart && is_lone_thread<B>) return exchange_alone<By>(each);
     const int n_pes = team_.n_pes();
     const int me = team_.my_pe();
     constexpr bool words = By == way::words;
@@ -294,8 +326,9 @@ class exchange_channel : mailbox_channel<B> {
         if (is_received_from(after(i))) going = this->slot_is_filled(after(i), each, 0);
       going = block_.all(going);
     }
+#if HEDDLE_ON_CUDA
     // What a GPU has to wait for is under way together.
-    constexpr int together = HEDDLE_ON_CUDA ? 4 : 1;
+    constexpr int together = 4;
     for (int begin = 1; words && going && begin < n_pes; begin += together) {
       const auto pe_of = [=](int i) {
         return begin + i < n_pes && is_received_from(after(begin + i)) ? after(begin + i) : -1;
@@ -303,9 +336,13 @@ class exchange_channel : mailbox_channel<B> {
       going = this->template read_words_of<together>(
           pe_of, [=](int i) { return target_of(pe_of(i)); }, 0, each.bytes);
     }
-    for (int i = 1; !words && going && i < n_pes; ++i) {
+#endif
+    for (int i = 1; !(words && HEDDLE_ON_CUDA) && going && i < n_pes; ++i) {
       const int pe = after(i);
-      if (is_received_from(pe))
+      if (!is_received_from(pe)) continue;
+      if (words)
+        going = this->read_words(pe, 0, target_of(pe), each.bytes);
+      else
         copy(block_, target_of(pe), this->slot_data(pe, each, 0), each.bytes);
     }
     going = block_.all(going);

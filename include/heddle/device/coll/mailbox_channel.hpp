@@ -74,7 +74,7 @@ class mailbox_channel {
         team_(team),
         scratch_(team, block.block_rank(), block.num_blocks()),
         boxes_(&scratch_.mailbox_of(0)),
-        wide_(scratch_.wide_rings()),
+        wide_(team.has_network() ? scratch_.wide_rings() : nullptr),
         what_(what) {}
 
  protected:
@@ -404,7 +404,7 @@ class mailbox_channel {
   const team_ref& team_;
   channel_scratch scratch_;
   mailbox* boxes_;
-  mailbox::wide_ring* wide_;  ///< [pe]; null: there are none
+  mailbox::wide_ring* wide_;  ///< [pe]; null: there are none, or no network
   operation what_;
 
  private:

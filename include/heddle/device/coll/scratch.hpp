@@ -65,10 +65,11 @@ struct pair_memory {
 class channel_scratch {
  public:
   static constexpr int max_channels = 64;
-  static constexpr int max_slot_channels = 16;     ///< of one-shot, ring and tree, which have slots
-  static constexpr int max_direct_pes = 64;        ///< of one-shot and two-shot, and entries
-  static constexpr size_t ll_capacity = 4096;      ///< bytes of data of a one-shot LL slot
-  static constexpr size_t ll128_capacity = 16384;  ///< bytes of data of a one-shot LL128 slot
+  static constexpr int max_slot_channels = 16;  ///< of one-shot, ring and tree, which have slots
+  static constexpr int max_direct_pes = 64;     ///< of one-shot and two-shot, and entries
+  static constexpr size_t ll_capacity = 4096;   ///< bytes of data of a one-shot LL slot
+  static constexpr size_t ll_lines = ll_capacity / 8;
+  static constexpr size_t ll128_capacity = 16384;     ///< bytes of data of a one-shot LL128 slot
   static constexpr size_t one_shot_capacity = 16384;  ///< bytes of data of a one-shot Simple slot
   static constexpr int max_wide_pes = 16;             ///< of a team with wide rings
   static constexpr int max_wide_channels = 2;
@@ -142,7 +143,7 @@ class channel_scratch {
 
   HEDDLE_FN ll_line* ll_slot(uint64_t half, int from) const {
     return reinterpret_cast<ll_line*>(one_shot_area()) +
-           (half * n_pes_ + static_cast<size_t>(from)) * (ll_capacity / 8);
+           (half * n_pes_ + static_cast<size_t>(from)) * ll_lines;
   }
   HEDDLE_FN ll128_line* ll128_slot(uint64_t half, int from) const {
     return reinterpret_cast<ll128_line*>(one_shot_area() + ll_bytes(n_pes_)) +
@@ -216,7 +217,7 @@ class channel_scratch {
     return staging_offset(n) + 2 * staging_bytes;
   }
   HEDDLE_FN static constexpr size_t ll_bytes(size_t n) {
-    return 2 * direct_pes(n) * (ll_capacity / 8) * sizeof(ll_line);
+    return 2 * direct_pes(n) * ll_lines * sizeof(ll_line);
   }
   HEDDLE_FN static constexpr size_t ll128_bytes(size_t n) {
     return 2 * direct_pes(n) * ll128_line::count_for(ll128_capacity) * sizeof(ll128_line);
