@@ -119,8 +119,14 @@ struct all_reduce_body {
     }
   }
 
+  template <protocol Protocol, algorithm Algorithm>
+  static constexpr bool is_short = is_direct(Algorithm) && Protocol != protocol::ll128;
+
   template <protocol Protocol, algorithm Algorithm, block_group B>
   HEDDLE_APART HEDDLE_COLD HEDDLE_FN static void run(const B& block, const arguments& args) {
+    // Few bytes by a host's usual block, for which there are fewer questions to ask.
+    if constexpr (standard::is_same_v<B, host_block> && is_short<Protocol, Algorithm>)
+      if (block.is_alone()) return run<Protocol, Algorithm>(lone_thread_block{}, args);
     const Op op = args.template op<T, Op>();
     if constexpr (Algorithm == algorithm::one_shot)
       all_reduce_one_shot<Protocol, T, Op>(block, args, op);

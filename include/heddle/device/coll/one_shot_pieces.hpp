@@ -38,8 +38,11 @@ class one_shot_pieces : mailbox_channel<B> {
     const piece nothing{way::none, 0, 0};
     for (int i = 1 + block_.rank(); going && i < team_.n_pes(); i += block_.size()) {
       const int pe = after(i);
-      this->count_steps_with(pe, combines(pe) ? piece_ : nothing,
-                             combines(team_.my_pe()) ? piece_ : nothing, false);
+      if (steps == 1)
+        this->count_one_step_with(pe, piece_, combines(pe), combines(team_.my_pe()));
+      else
+        this->count_steps_with(pe, combines(pe) ? piece_ : nothing,
+                               combines(team_.my_pe()) ? piece_ : nothing, false);
     }
     this->settle_all();
   }
