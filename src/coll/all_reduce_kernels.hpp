@@ -124,10 +124,15 @@ struct all_reduce_body {
 
   template <protocol Protocol, algorithm Algorithm, block_group B>
   HEDDLE_APART HEDDLE_COLD HEDDLE_FN static void run(const B& block, const arguments& args) {
+    const Op op = args.template op<T, Op>();
     // Few bytes by a host's usual block, for which there are fewer questions to ask.
     if constexpr (standard::is_same_v<B, host_block> && is_short<Protocol, Algorithm>)
-      if (block.is_alone()) return run<Protocol, Algorithm>(lone_thread_block{}, args);
-    const Op op = args.template op<T, Op>();
+      if (block.is_alone()) return run_by<Protocol, Algorithm>(lone_thread_block{}, args, op);
+    run_by<Protocol, Algorithm>(block, args, op);
+  }
+
+  template <protocol Protocol, algorithm Algorithm, block_group B>
+  HEDDLE_HOT HEDDLE_FN static void run_by(const B& block, const arguments& args, const Op& op) {
     if constexpr (Algorithm == algorithm::one_shot)
       all_reduce_one_shot<Protocol, T, Op>(block, args, op);
     if constexpr (Algorithm == algorithm::two_shot)

@@ -40,8 +40,8 @@ void require_buffers(const char* function, const void* input, const void* output
 
 /// In place, or apart: by the addresses that the buffers have in the heap, if they are registered.
 /// `in_place` is where in the input the output is then.
-void require_no_overlap(const char* function, const void* input, std::size_t input_bytes,
-                        const void* output, std::size_t output_bytes, std::size_t in_place) {
+inline void require_no_overlap(const char* function, const void* input, std::size_t input_bytes,
+                               const void* output, std::size_t output_bytes, std::size_t in_place) {
   const auto from = reinterpret_cast<std::uintptr_t>(input);
   const auto to = reinterpret_cast<std::uintptr_t>(output);
   if (to == from + in_place || to >= from + input_bytes || from >= to + output_bytes) [[likely]]

@@ -15,10 +15,10 @@ namespace heddle {
 /// message.
 
 inline heddle_team& checked_team(heddle_team_t team, const char* function) {
-  if (!team) throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: team is NULL", function);
-  team->require_reachable(function);
-  team->check();
-  return *team;
+  auto& known = required(team, function, "team");
+  known.require_reachable(function);
+  known.check();
+  return known;
 }
 
 inline void check_pe(const heddle_team& team, int pe, const char* function) {

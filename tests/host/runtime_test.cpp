@@ -280,16 +280,24 @@ TEST_CASE("owners that outlive their runtime do no harm") {
   const auto queue = self.create_stream();
   auto point = self.create_event();
   const symmetric_array<float> numbers(self, 10);
+  const auto world = self.world();
+  float sum = 1;
+  world.all_reduce(&sum, &sum, 1, op::sum);  // the last that this thread has found alive
   self.finalize();
   CHECK(heddle_stream_synchronize(self.handle(), queue.handle()) == HEDDLE_ERROR_INVALID_ARGUMENT);
+  CHECK(heddle_all_reduce(world.handle(), &sum, &sum, 1, HEDDLE_FLOAT32, HEDDLE_SUM, nullptr) ==
+        HEDDLE_ERROR_INVALID_USAGE);
   CHECK_THROWS_WITH_AS(point.record(queue), doctest::Contains("finalized"), error);
 }
 
 TEST_CASE("the child of a fork is not its parent's PE, though it destroys what that owns") {
   run_pes(2, [](runtime& self) {
     auto array = std::make_unique<symmetric_array<int>>(self, 8);
+    const auto world = self.world();
+    world.barrier();  // the last that this thread has found alive
     if (self.my_pe() == 0) {
       testing::child_process child([&] {
+        if (heddle_barrier(world.handle()) != HEDDLE_ERROR_INVALID_USAGE) return 2;
         array.reset();
         const auto status = heddle_finalize(self.handle());
         const std::string said = heddle_last_error();
