@@ -54,13 +54,8 @@ double hierarchical_ns(const tuning& costs, const plan_question& question, int c
                route_of(collective::all_reduce, rail, domains, true), rail_bytes);
 }
 
-/// What one shot of a Reduce or ReduceScatter goes by.
-bool goes_by_mailbox(const plan_question& question, const plan& plan) {
-  return plan.algo == algorithm::one_shot && question.what != collective::all_reduce;
-}
-
 way_cost cost_by_memory(const tuning& costs, const plan_question& question, const plan& plan) {
-  if (question.on_cuda && goes_by_mailbox(question, plan))
+  if (question.on_cuda && goes_by_mailbox(question.what, plan.algo))
     return plan.proto == protocol::ll ? costs.words : costs.slots;
   way_cost cost = cost_of(costs, plan.algo, plan.proto, false);
   // Where each has a processor, leaves run ahead of their root in one shot, and meet it in two.
@@ -75,7 +70,7 @@ way_cost cost_by_memory(const tuning& costs, const plan_question& question, cons
 double one_shot_rounds(const plan_question& question, const plan& plan) {
   const auto channels = static_cast<std::size_t>(plan.channels);
   std::size_t round = channels * channel_scratch::one_shot_bytes(plan.proto);
-  if (goes_by_mailbox(question, plan)) {
+  if (goes_by_mailbox(question.what, plan.algo)) {
     if (!question.on_cuda) return 1;
     const int pieces = question.what == collective::reduce_scatter ? question.n_pes : 1;
     round = channels * bytes_of_step(plan.proto == protocol::ll) * static_cast<std::size_t>(pieces);

@@ -164,7 +164,7 @@ bool is_possible(const plan_question& question, algorithm algo, protocol proto) 
   if (algo == algorithm::tree && question.what == collective::reduce_scatter) return simple;
   if (is_simple_only(algo) && !simple) return false;
   auto forced = question.forced_protocol;
-  if (algo == algorithm::one_shot && question.what != collective::all_reduce) {
+  if (goes_by_mailbox(question.what, algo)) {
     // By words or by slots.
     if (proto == protocol::ll128) return false;
     if (forced == protocol::ll128) forced = protocol::simple;
@@ -180,9 +180,8 @@ plan shaped(const plan_question& question, algorithm algo, protocol proto) {
   plan.wide =
       question.widening > 0 && algo == algorithm::ring &&
       !(question.what == collective::all_reduce && !question.all_mapped && question.n_pes == 2);
-  const bool by_mailbox = algo == algorithm::one_shot && question.what != collective::all_reduce;
   const int pieces = question.what == collective::reduce_scatter ? question.n_pes : 1;
-  const auto shape = by_mailbox
+  const auto shape = goes_by_mailbox(question.what, algo)
                          ? shape_of_pieces(question, proto == protocol::ll, pieces)
                          : shape_for(question, most_channels(algo, question),
                                      proto == protocol::simple ? std::size_t{16} << 10

@@ -56,6 +56,11 @@ constexpr bool is_two_shot(algorithm algo) {
   return algo == algorithm::two_shot || algo == algorithm::multicast;
 }
 
+/// Of what combines: whether it goes by mailboxes, as what combines nothing (one_shot_pieces.hpp).
+constexpr bool goes_by_mailbox(collective what, algorithm algo) {
+  return algo == algorithm::one_shot && what != collective::all_reduce;
+}
+
 /// Whether it has the protocol Simple alone.
 constexpr bool is_simple_only(algorithm algo) {
   return is_two_shot(algo) || algo == algorithm::hierarchical;
