@@ -120,13 +120,13 @@ struct all_reduce_body {
   }
 
   template <protocol Protocol, algorithm Algorithm>
-  static constexpr bool is_short = is_direct(Algorithm) && Protocol != protocol::ll128;
+  static constexpr bool has_lone_form = is_direct(Algorithm) && Protocol != protocol::ll128;
 
   template <protocol Protocol, algorithm Algorithm, block_group B>
   HEDDLE_APART HEDDLE_COLD HEDDLE_FN static void run(const B& block, const arguments& args) {
     const Op op = args.template op<T, Op>();
     // Few bytes by a host's usual block, for which there are fewer questions to ask.
-    if constexpr (standard::is_same_v<B, host_block> && is_short<Protocol, Algorithm>)
+    if constexpr (standard::is_same_v<B, host_block> && has_lone_form<Protocol, Algorithm>)
       if (block.is_alone()) return run_by<Protocol, Algorithm>(lone_thread_block{}, args, op);
     run_by<Protocol, Algorithm>(block, args, op);
   }

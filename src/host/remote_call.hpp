@@ -40,7 +40,7 @@ T* symmetric(const heddle_team& team, T* object, std::size_t bytes, const char* 
                 "{}: {} {} of {} bytes is not symmetric: neither in {} this PE's heap ({} to {}) "
                 "nor registered; allocate it with heddle_malloc or register it",
                 function, argument, static_cast<const void*>(object), bytes,
-                team.runtime().environment().check ? "one block of" : "what is given out of",
+                team.compares_calls() ? "one block of" : "what is given out of",
                 static_cast<const void*>(heap.begin()), static_cast<const void*>(heap.end()));
   return static_cast<T*>(const_cast<void*>(alias));
 }

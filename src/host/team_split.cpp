@@ -94,7 +94,7 @@ void heddle_team::retire() {
                 "heddle_team_destroy: team {} belongs to the runtime and goes with it", name_);
   runtime_.drain(queues_);
   const bool was_aborted = ref().aborted();
-  if (runtime_.environment().check && !was_aborted) try {
+  if (compares_calls_ && !was_aborted) try {
       (void)exchange_in("heddle_team_destroy", {});
     } catch (const heddle::error& failed) {
       // Whatever else it was, the end goes on: as that of an aborted team, mostly.
