@@ -10,6 +10,14 @@
 #include <heddle/device/impl/team_ref_builder.hpp>
 #include <numeric>
 
+#if defined(__has_feature)
+#define IS_SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#elif defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED 1
+#else
+#define IS_SANITIZED 0
+#endif
+
 namespace heddle::testing {
 
 namespace {
@@ -25,7 +33,7 @@ int rounds(int n) {
   static const double scale = [] {
     const char* set = std::getenv("HEDDLE_DEV_TEST_SCALE");
     if (set) return std::strtod(set, nullptr);
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if IS_SANITIZED
     return 0.1;
 #else
     return 1.0;

@@ -50,7 +50,7 @@ HEDDLE_FN void store(T* word, T value, memory_order order) {
 HEDDLE_FN inline void system_fence() {
 #if HEDDLE_ON_CUDA
   asm volatile("fence.sc.sys;" ::: "memory");
-#elif defined(__SANITIZE_THREAD__)
+#elif HEDDLE_UNDER_THREAD_SANITIZER
   // ThreadSanitizer knows no fences. A locked operation is the same barrier on x86, and on others
   // the sanitizer itself orders its atomics.
   int word = 0;

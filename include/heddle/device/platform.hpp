@@ -44,6 +44,14 @@
 #include <cstring>
 #endif
 
+#if defined(__SANITIZE_THREAD__)  // GCC's way to say it; clang's:
+#define HEDDLE_UNDER_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#define HEDDLE_UNDER_THREAD_SANITIZER __has_feature(thread_sanitizer)
+#else
+#define HEDDLE_UNDER_THREAD_SANITIZER 0
+#endif
+
 namespace heddle {
 
 #if defined(__CUDACC__)
