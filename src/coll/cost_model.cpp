@@ -59,10 +59,20 @@ way_cost cost_by_memory(const tuning& costs, const plan_question& question, cons
     return plan.proto == protocol::ll ? costs.words : costs.slots;
   way_cost cost = cost_of(costs, plan.algo, plan.proto, false);
   // Where each has a processor, leaves run ahead of their root in one shot, and meet it in two.
-  if (question.what == collective::reduce && plan.algo == algorithm::two_shot &&
-      !question.on_cuda && !question.is_crowded)
+  if (question.what == collective::reduce && plan.algo == algorithm::two_shot && !question.on_cuda)
     cost.hop_ns = costs.rooted_direct.hop_ns / 2;
   return cost;
+}
+
+/// A Reduce of PEs that take turns, whose work adds up: in one shot the leaves' writes to slots,
+/// which they make running ahead; in two the parts of all, and the root's copies of them.
+double crowded_reduce_ns(const tuning& costs, const plan_question& question, const plan& plan) {
+  const double leaves = question.n_pes - 1;
+  const auto bytes = static_cast<double>(question.bytes);
+  if (plan.algo != algorithm::one_shot)
+    return ns_of(costs.two_shot, {2, leaves / question.n_pes}, bytes);
+  return ns_of(plan.proto == protocol::ll ? costs.rooted_words : costs.rooted_slots,
+               {leaves, leaves}, bytes);
 }
 
 /// An AllReduce takes its slots of all PEs in lock-step; and so do a GPU's blocks those of a
@@ -111,6 +121,8 @@ double expected_ns(const plan_question& question, const plan& plan) {
   const tuning& costs = costs_of(question);
   const bool remote = !question.all_mapped;
   if (plan.algo == algorithm::hierarchical) return hierarchical_ns(costs, question, plan.channels);
+  if (question.what == collective::reduce && question.is_crowded && !remote && is_direct(plan.algo))
+    return crowded_reduce_ns(costs, question, plan);
   way_cost cost =
       remote ? cost_of(costs, plan.algo, plan.proto, true) : cost_by_memory(costs, question, plan);
   cost.ns_per_kib *=

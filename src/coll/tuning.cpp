@@ -59,11 +59,15 @@ route route_of(const way& each, int n_pes) {
 
 }  // namespace
 
-tuning where_crowded(const tuning& costs) {
+tuning where_crowded(const tuning& costs, double pes_per_processor) {
   tuning result = costs;
-  for (const auto& each : ways)
-    if (costs.*each.cost == host_tuning.*each.cost)
-      result.*each.cost = crowded_host_tuning.*each.cost;
+  for (const auto& each : ways) {
+    if (costs.*each.cost != host_tuning.*each.cost) continue;
+    way_cost& cost = result.*each.cost = crowded_host_tuning.*each.cost;
+    // In each of its hops every PE has its turn.
+    if (is_direct(each.algo) && !each.remote)
+      cost.hop_ns *= pes_per_processor / crowded_pes_per_processor;
+  }
   return result;
 }
 

@@ -12,8 +12,8 @@ namespace heddle {
 
 inline const tuning& built_in_tuning(bool on_cuda) { return on_cuda ? cuda_tuning : host_tuning; }
 
-/// Of a host: what is still as built in, as where PEs must share processors.
-tuning where_crowded(const tuning& costs);
+/// Of a host: what is still as built in, as where so many PEs must share each processor.
+tuning where_crowded(const tuning& costs, double pes_per_processor);
 
 /// `base` with what a profile's text (JSON) gives. Throws HEDDLE_ERROR_INVALID_ARGUMENT, with
 /// `name` and what is wrong, for any that is not one.

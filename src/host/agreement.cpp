@@ -82,13 +82,16 @@ std::string text_of(const processor_set& set) {
   return bits.substr(std::min(bits.find('1'), bits.size()));
 }
 
-/// Some PEs have fewer processors than they are.
-bool must_share(const std::vector<processor_set>& pes) {
-  return std::any_of(pes.begin(), pes.end(), [&](const processor_set& some) {
+/// PEs for each processor, of those that have the fewest for themselves.
+double pes_per_processor(const std::vector<processor_set>& pes) {
+  double most = 0;
+  for (const auto& some : pes) {
     const auto confined = std::count_if(
         pes.begin(), pes.end(), [&](const processor_set& each) { return (each & ~some).none(); });
-    return static_cast<std::size_t>(confined) > some.count();
-  });
+    most = std::max(most, static_cast<double>(confined) /
+                              static_cast<double>(std::max<std::size_t>(some.count(), 1)));
+  }
+  return most;
 }
 
 /// Looks at a word before a waiting thread yields: none where PEs must share a processor, which the
@@ -98,8 +101,8 @@ constexpr int spin_crowded = 0;
 
 }  // namespace
 
-bool agree_on_settings(bootstrap& bootstrap, environment& settings, const tuning& costs,
-                       deadline until) {
+double agree_on_settings(bootstrap& bootstrap, environment& settings, const tuning& costs,
+                         deadline until) {
   constexpr const char *asked_heap = "heap asked for", *automatic_heap = "automatic heap",
                        *processors = "processors";
   auto mine = what_must_agree(settings, costs);
@@ -134,12 +137,11 @@ bool agree_on_settings(bootstrap& bootstrap, environment& settings, const tuning
     automatic = std::min(automatic, theirs.value(automatic_heap, automatic));
   }
   if (settings.heap_size == 0) settings.heap_size = automatic;
-  if (settings.spin < 0)
-    settings.spin = must_share(machines[machine_of(bootstrap.host_of(bootstrap.rank()))])
-                        ? spin_crowded
-                        : spin_alone;
-  return std::any_of(machines.begin(), machines.end(),
-                     [](const auto& machine) { return must_share(machine.second); });
+  const auto& here = machines[machine_of(bootstrap.host_of(bootstrap.rank()))];
+  if (settings.spin < 0) settings.spin = pes_per_processor(here) > 1 ? spin_crowded : spin_alone;
+  double most = 0;
+  for (const auto& [name, pes] : machines) most = std::max(most, pes_per_processor(pes));
+  return most;
 }
 
 }  // namespace heddle

@@ -12,9 +12,10 @@ namespace heddle {
 /// alike and their collectives to meet: library, and the variables that choose how. Throws
 /// HEDDLE_ERROR_MISMATCH, on every PE, with the first that differs from PE 0. The heap's size may
 /// differ: all reserve the largest that is asked for, or, if none is, what the smallest machine
-/// can. Fills in how long to spin, by the processors on which the PEs of this host may run. Whether
-/// those of any host must share processors; the same on all. Collective.
-bool agree_on_settings(bootstrap& bootstrap, environment& settings, const tuning& costs,
-                       deadline until);
+/// can. Fills in how long to spin, by the processors on which the PEs of this host may run. How
+/// many PEs take turns on a processor of the host where they have the fewest; the same on all.
+/// Collective.
+double agree_on_settings(bootstrap& bootstrap, environment& settings, const tuning& costs,
+                         deadline until);
 
 }  // namespace heddle

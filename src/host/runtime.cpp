@@ -51,10 +51,10 @@ heddle_runtime::heddle_runtime(heddle::environment environment,
   heddle::log::set_pe(my_pe());
   tuning_ = heddle::read_tuning_file(environment_.tuning,
                                      heddle::built_in_tuning(environment_.device != "host"));
-  const bool crowded = heddle::agree_on_settings(*bootstrap_, environment_, tuning_,
+  const double turns = heddle::agree_on_settings(*bootstrap_, environment_, tuning_,
                                                  heddle::init_deadline(environment_));
-  is_crowded_ = crowded && environment_.device == "host";
-  if (is_crowded_) tuning_ = heddle::where_crowded(tuning_);
+  is_crowded_ = turns > 1 && environment_.device == "host";
+  if (is_crowded_) tuning_ = heddle::where_crowded(tuning_, turns);
   const auto until = heddle::init_deadline(environment_);
   device_ = heddle::pe_device::choose(environment_, *bootstrap_, until);
   preload_kernels();

@@ -182,27 +182,31 @@ TEST_CASE("what is quickest depends on how many there are") {
   CHECK(one_shot_up_to(8) > one_shot_up_to(64));
 }
 
-TEST_CASE("from which size on two processors combine in two shots") {
-  const auto way = [](collective what, std::size_t bytes, bool is_crowded) {
+TEST_CASE("up to which power of two hosts combine in one shot") {
+  // By PEs that have a processor each, or share two.
+  const auto most = [](collective what, int n_pes) {
+    const double turns = std::max(n_pes / 2.0, 1.0);
     const tuning costs =
-        is_crowded ? where_crowded(built_in_tuning(false)) : built_in_tuning(false);
-    return choose_reduction({.what = what,
-                             .bytes = bytes,
-                             .n_pes = 2,
-                             .is_crowded = is_crowded,
-                             .tuned = &costs})
-        .algo;
+        turns > 1 ? where_crowded(built_in_tuning(false), turns) : built_in_tuning(false);
+    plan_question question{
+        .what = what, .bytes = 8, .n_pes = n_pes, .is_crowded = turns > 1, .tuned = &costs};
+    while (choose_reduction(question).algo == algorithm::one_shot) question.bytes *= 2;
+    CHECK(choose_reduction(question).algo == algorithm::two_shot);
+    return question.bytes / 2;
   };
-  constexpr auto one = algorithm::one_shot;
-  constexpr auto two = algorithm::two_shot;
-  CHECK(way(collective::all_reduce, 512, false) == one);
-  CHECK(way(collective::all_reduce, 1024, false) == two);
-  CHECK(way(collective::reduce_scatter, 1024, false) == one);  // of both pieces
-  CHECK(way(collective::reduce_scatter, 2048, false) == two);
-  CHECK(way(collective::reduce, 1024, false) == one);  // its leaf runs ahead of the root
-  CHECK(way(collective::reduce, 2048, false) == two);
-  // A hop is a turn on the processor there, and two shots have two.
-  CHECK(way(collective::all_reduce, 4096, true) == one);
+  CHECK(most(collective::all_reduce, 2) == 512);
+  CHECK(most(collective::reduce_scatter, 2) == 1024);  // of both pieces
+  CHECK(most(collective::reduce, 2) == 1024);          // its leaf runs ahead of the root
+  // A hop is a turn of each on the processor there, and two shots have two; leaves need none.
+  CHECK(most(collective::all_reduce, 3) == 4 << 10);
+  CHECK(most(collective::all_reduce, 4) == 2 << 10);
+  CHECK(most(collective::all_reduce, 8) == 2 << 10);
+  CHECK(most(collective::reduce_scatter, 3) == 16 << 10);
+  CHECK(most(collective::reduce_scatter, 4) == 16 << 10);
+  CHECK(most(collective::reduce_scatter, 8) == 32 << 10);
+  CHECK(most(collective::reduce, 3) == 32 << 10);
+  CHECK(most(collective::reduce, 4) == 16 << 10);
+  CHECK(most(collective::reduce, 8) == 16 << 10);
 }
 
 TEST_CASE("one-shot pays a hop for each slotful, and a rail that has no slots goes by a ring") {

@@ -83,11 +83,13 @@ inline constexpr tuning host_tuning = {.one_shot_ll = {130, 1000},
                                        .network_direct = {12'800, 215},
                                        .full_channels = 1};
 
-/// Where PEs take turns on a processor: a hop waits until the other's turn comes.
+/// Where PEs take turns on a processor, so many as were measured: a hop waits until the other's
+/// turn comes.
+inline constexpr double crowded_pes_per_processor = 2;
 inline constexpr tuning crowded_host_tuning = {.one_shot_ll = {3000, 1900},
                                                .one_shot_ll128 = {4000, 1900},
-                                               .one_shot = {3100, 180},
-                                               .two_shot = {2700, 150},
+                                               .one_shot = {3100, 255},
+                                               .two_shot = {2700, 95},
                                                .link_ll = {1150, 4000},
                                                .link_ll128 = {4000, 4000},
                                                .link = {1580, 256},
