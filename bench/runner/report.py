@@ -171,6 +171,8 @@ def network_put_section(block: dict[str, Series]) -> str:
 
 # what, by perftest and by heddle, bytes, and in words
 RDMA = (("perftest_write_lat", "network_signal", 8, "8 bytes (ib_write_lat; put_signal), one way"),
+        ("perftest_send_lat", "network_signal", 8,
+         "the same against its message of 80 bytes (ib_send_lat, shared receive queue)"),
         ("perftest_write_bw", "network_put", MI, "each 1 MiB (ib_write_bw; put_nbi)"),
         ("perftest_write_rate", "network_rate", 8, "each 8 bytes (ib_write_bw; put_nbi, 4 blocks)"),
         ("perftest_atomic_rate", "network_atomic_rate", 8,

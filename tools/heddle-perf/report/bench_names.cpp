@@ -69,7 +69,7 @@ constexpr std::array<words, 2> other_words = {{
 }};
 
 /// A bare limit, and what it is the limit of. A rate is that of several.
-constexpr std::array<words, 14> limits = {{
+constexpr std::array<words, 15> limits = {{
     {"flag", "put_signal"},
     {"flag", "signal"},
     {"payload_one_line", "put_signal_one_line"},
@@ -80,6 +80,7 @@ constexpr std::array<words, 14> limits = {{
     {"fabric_rate", "network_rate"},
     {"fabric_rate", "network_signal_rate"},
     {"perftest_write_lat", "network_signal"},
+    {"perftest_send_lat", "network_signal"},
     {"perftest_write_bw", "network_put"},
     {"perftest_write_rate", "network_rate"},
     {"perftest_write_rate", "network_signal_rate"},
