@@ -21,15 +21,14 @@ std::uint64_t slots_of(const command& what) {
 bool command_queue::fetch() {
   const command& slot = shared_.ring[next_ % slots];
   if (load(&slot.turn, acquire) != next_ + 1) return false;
-  auto marks = std::move(active_.marks);  // their memory
-  marks.clear();
-  active_ = {};
-  active_.marks = std::move(marks);
   active_.what = slot;
-  active_.from = this;
   active_.index = next_;
-  active_.lane = lane_;
-  if (slot.flags & command::has_payload) {
+  active_.done = 0;
+  active_.operation = 0;
+  active_.marks.clear();
+  if (!(slot.flags & command::has_payload)) {
+    active_.payload[0] = active_.payload[1] = {};
+  } else {
     const auto* ring = reinterpret_cast<const std::byte*>(shared_.ring);
     const std::uint64_t first = (next_ + 1) % slots * sizeof(command);
     const std::uint64_t here = std::min<std::uint64_t>(slot.bytes, sizeof shared_.ring - first);

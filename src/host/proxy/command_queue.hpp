@@ -20,7 +20,10 @@ class command_queue final : public command_engine::producer {
     alignas(2 * cache_line) std::uint64_t consumed;
   };
 
-  command_queue(shared_words& shared, int lane) : shared_(shared), lane_(lane) {}
+  command_queue(shared_words& shared, int lane) : shared_(shared) {
+    active_.from = this;
+    active_.lane = lane;
+  }
 
   /// Whether consume has anything to do: cheap, for whoever looks again and again.
   [[nodiscard]] bool has_work() const {
@@ -45,7 +48,6 @@ class command_queue final : public command_engine::producer {
   [[nodiscard]] bool is_done_with(const command& what, std::uint64_t index) const;
 
   shared_words& shared_;
-  const int lane_;
   std::uint64_t next_ = 0;  ///< to be handed over
   std::uint64_t given_back_ = 0;
   bool is_active_ = false;

@@ -23,16 +23,15 @@ class drive_lock {
     }
     return seen == is_free;
   }
+  /// Who waits asks, too.
   void lock() {
-    while (!try_lock()) {
-      if (const int seen = state_.load(); seen != is_free) state_.wait(seen);
-    }
+    while (!try_lock_or_ask()) state_.wait(is_asked);
   }
   /// Whether somebody has asked.
   [[nodiscard]] bool unlock() {
-    const bool asked = state_.exchange(is_free) == is_asked;
-    state_.notify_one();
-    return asked;
+    if (state_.exchange(is_free) != is_asked) return false;
+    state_.notify_all();
+    return true;
   }
   /// By whoever likes; old at once.
   [[nodiscard]] bool is_locked() const { return state_.load(std::memory_order_relaxed) != is_free; }

@@ -17,7 +17,7 @@ class posted_operations {
   /// Its number, from 1.
   std::uint64_t post() {
     done_.push_back(false);
-    return posted();
+    return ++posted_;
   }
   /// `number`: what post() gave.
   void complete(std::uint64_t number) {
@@ -27,13 +27,14 @@ class posted_operations {
       ++base_;
     }
   }
-  [[nodiscard]] std::uint64_t posted() const { return base_ + done_.size(); }
+  [[nodiscard]] std::uint64_t posted() const { return posted_; }
   /// All up to this number are done.
   [[nodiscard]] std::uint64_t done() const { return base_; }
 
  private:
   std::uint64_t base_ = 0;
-  std::deque<bool> done_;
+  std::uint64_t posted_ = 0;
+  std::deque<bool> done_;  ///< of those beyond base_
 };
 
 /// The writes of a peer that have arrived, which may overtake each other (message_order::counted).
