@@ -183,9 +183,8 @@ TEST_CASE("what is quickest depends on how many there are") {
 }
 
 TEST_CASE("up to which power of two hosts combine in one shot") {
-  // By PEs that have a processor each, or share two.
-  const auto most = [](collective what, int n_pes) {
-    const double turns = std::max(n_pes / 2.0, 1.0);
+  const auto most = [](collective what, int n_pes, int n_processors = 2) {
+    const double turns = std::max(static_cast<double>(n_pes) / n_processors, 1.0);
     const tuning costs =
         turns > 1 ? where_crowded(built_in_tuning(false), turns) : built_in_tuning(false);
     plan_question question{
@@ -198,6 +197,7 @@ TEST_CASE("up to which power of two hosts combine in one shot") {
   CHECK(most(collective::reduce_scatter, 2) == 1024);  // of both pieces
   CHECK(most(collective::reduce, 2) == 1024);          // its leaf runs ahead of the root
   // A hop is a turn of each on the processor there, and two shots have two; leaves need none.
+  CHECK(most(collective::all_reduce, 2, 1) >= 4 << 10);
   CHECK(most(collective::all_reduce, 3) == 4 << 10);
   CHECK(most(collective::all_reduce, 4) == 2 << 10);
   CHECK(most(collective::all_reduce, 8) == 2 << 10);
