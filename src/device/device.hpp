@@ -21,6 +21,10 @@ struct launch_shape {
 
 using kernel = heddle_kernel_t;
 
+/// Told, by any thread, why a kernel that a stream has taken failed, before anything goes on that
+/// waits for one of its threads; more than once, perhaps. Empty: nobody.
+using failure_callback = std::function<void(const std::string& why)>;
+
 /// A point in a stream's work.
 class event {
  public:
@@ -46,7 +50,10 @@ class stream {
   /// Runs the kernel for every thread of the shape; the arguments are copied. Throws
   /// HEDDLE_ERROR_NOT_SUPPORTED for one that was not compiled for this device.
   virtual void launch(launch_shape shape, const kernel& kernel, const void* arguments,
-                      std::size_t bytes) = 0;
+                      std::size_t bytes, failure_callback on_failure) = 0;
+  void launch(launch_shape shape, const kernel& kernel, const void* arguments, std::size_t bytes) {
+    launch(shape, kernel, arguments, bytes, {});
+  }
   /// Runs a host function in stream order. What it throws, the next synchronize throws.
   virtual void enqueue(std::function<void()> work) = 0;
   /// Copies between any memory that the device reaches, apart.

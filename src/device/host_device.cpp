@@ -40,14 +40,16 @@ class launched_block {
               block_rank, shape.grid};
   }
 
-  void run(int rank, heddle_kernel_entry_t entry, const void* arguments) {
+  /// `kernel(block)` as that thread of it, which leaves the block's barriers then.
+  template <class Kernel>
+  void run(int rank, const Kernel& kernel) {
     const host_block block(&state_, rank);
     struct leave_at_end {
       launched_block& block;
       int rank;
       ~leave_at_end() { block.leave(rank); }
     } leave{*this, rank};
-    entry(arguments, &block);
+    kernel(block);
   }
 
  private:
@@ -114,16 +116,25 @@ class host_device final : public device, private kernel_runner {
           threads, thread_limit);
   }
 
-  void run(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments) override {
-    run_kernel([&] { run_blocks(shape, entry, arguments); });
+  void run(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments,
+           const failure_callback& on_failure) override {
+    const auto tell = [&](const char* why) {
+      if (on_failure) on_failure(why);
+    };
+    run_kernel([&] { run_blocks(shape, entry, arguments, tell); }, tell);
   }
 
-  void run_blocks(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments) {
+  template <class Callback>
+  void run_blocks(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments,
+                  const Callback& on_failure) {
     if (shape.grid == 1 && shape.block == 1) return entry(arguments, &one_thread_block);
     std::deque<launched_block> blocks;
     for (int i = 0; i < shape.grid; ++i) blocks.emplace_back(shape, i);
     threads_.run(shape.grid * shape.block, [&](int i) {
-      blocks[static_cast<std::size_t>(i / shape.block)].run(i % shape.block, entry, arguments);
+      blocks[static_cast<std::size_t>(i / shape.block)].run(
+          i % shape.block, [&](const host_block& block) {
+            run_kernel([&] { entry(arguments, &block); }, on_failure);
+          });
     });
   }
 

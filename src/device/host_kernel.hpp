@@ -24,4 +24,15 @@ void run_kernel(const Kernel& kernel) {
   }
 }
 
+/// The same; `on_failure` is told of it before.
+template <class Kernel, class Callback>
+void run_kernel(const Kernel& kernel, const Callback& on_failure) {
+  try {
+    run_kernel(kernel);
+  } catch (const std::exception& failure) {
+    on_failure(failure.what());
+    throw;
+  }
+}
+
 }  // namespace heddle::exec

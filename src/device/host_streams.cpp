@@ -95,11 +95,11 @@ class immediate_stream final : public stream {
  public:
   explicit immediate_stream(kernel_runner& runner) : runner_(runner) {}
 
-  void launch(launch_shape shape, const kernel& kernel, const void* arguments,
-              std::size_t) override {
+  void launch(launch_shape shape, const kernel& kernel, const void* arguments, std::size_t,
+              failure_callback on_failure) override {
     require_host_form(kernel);
     runner_.require_resident(shape);
-    runner_.run(shape, kernel.on_host, arguments);
+    runner_.run(shape, kernel.on_host, arguments, on_failure);
   }
   void enqueue(std::function<void()> work) override { work(); }
   void copy(void* dst, const void* src, std::size_t bytes) override {
@@ -129,14 +129,15 @@ class queued_stream final : public stream {
     changed_.notify_all();
   }
 
-  void launch(launch_shape shape, const kernel& kernel, const void* arguments,
-              std::size_t bytes) override {
+  void launch(launch_shape shape, const kernel& kernel, const void* arguments, std::size_t bytes,
+              failure_callback on_failure) override {
     require_host_form(kernel);
     runner_.require_resident(shape);
     std::vector<argument_unit> copy((bytes + sizeof(argument_unit) - 1) / sizeof(argument_unit));
     if (bytes > 0) std::memcpy(copy.data(), arguments, bytes);
-    enqueue([this, shape, entry = kernel.on_host, copy = std::move(copy)] {
-      runner_.run(shape, entry, copy.data());
+    enqueue([this, shape, entry = kernel.on_host, copy = std::move(copy),
+             on_failure = std::move(on_failure)] {
+      runner_.run(shape, entry, copy.data(), on_failure);
     });
   }
 

@@ -13,7 +13,8 @@ class kernel_runner {
  public:
   /// Throws HEDDLE_ERROR_INVALID_ARGUMENT for a shape that can never run.
   virtual void require_resident(launch_shape shape) const = 0;
-  virtual void run(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments) = 0;
+  virtual void run(launch_shape shape, heddle_kernel_entry_t entry, const void* arguments,
+                   const failure_callback& on_failure) = 0;
 
  protected:
   ~kernel_runner() = default;

@@ -215,9 +215,14 @@ void heddle_team::put_on_stream(heddle::exec::launch_shape shape,
                                 const heddle::exec::kernel& kernel, const void* arguments,
                                 std::size_t bytes, heddle_stream_t stream) {
   enqueue_collective(runtime_.queue(stream), [&](heddle::exec::stream& queue) {
-    queue.launch(shape, kernel, arguments, bytes);
+    queue.launch(shape, kernel, arguments, bytes,
+                 [this](const std::string& why) { collective_failed(why); });
     if (on_host_) queue.enqueue([this] { check(); });
   });
+}
+
+void heddle_team::collective_failed(const std::string& why) {
+  abort({abort_reason::user, -1, my_pe()}, "a collective failed: " + why);
 }
 
 void heddle_team::complete_default_stream() {

@@ -97,12 +97,15 @@ struct heddle_team : heddle::live_handle {
     start_collective(shape, kernel, arguments, bytes, stream);
     complete(stream);
   }
-  /// The same in two parts, for several that need each other.
+  /// The same in two parts, for several that need each other. A kernel that has begun and fails
+  /// here alone, by what a user's reduction throws, say, ends the team: the PEs have counted the
+  /// call apart, and what is of it would be taken for the next one's.
   void start_collective(heddle::exec::launch_shape shape, const heddle::exec::kernel& kernel,
                         const void* arguments, std::size_t bytes, heddle_stream_t stream) {
     if (on_host_ && !stream && shape.grid == 1 && shape.block == 1 && kernel.on_host &&
         !order_.is_pending()) {
-      heddle::exec::run_kernel([&] { kernel.on_host(arguments, &heddle::one_thread_block); });
+      heddle::exec::run_kernel([&] { kernel.on_host(arguments, &heddle::one_thread_block); },
+                               [this](const std::string& why) { collective_failed(why); });
       check();
     } else {
       put_on_stream(shape, kernel, arguments, bytes, stream);
@@ -168,6 +171,7 @@ struct heddle_team : heddle::live_handle {
   [[noreturn]] void throw_no_pe(const char* function, int root) const;
   void put_on_stream(heddle::exec::launch_shape shape, const heddle::exec::kernel& kernel,
                      const void* arguments, std::size_t bytes, heddle_stream_t stream);
+  void collective_failed(const std::string& why);
   void complete_default_stream();
   void forget_plans();
   heddle_team* join_child(std::string name, const std::vector<int>& world_pes, int place,

@@ -6,7 +6,9 @@
 #include <heddle/heddle.hpp>
 #include <heddle/reduce_by.hpp>
 #include <limits>
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "doctest/run_pes.hpp"
 #include "host/outcomes.hpp"
@@ -28,6 +30,14 @@ constexpr auto f32 = HEDDLE_FLOAT32;
 struct adding {
   template <class T>
   HEDDLE_FN T combine(T a, T b) const {
+    return a + b;
+  }
+};
+
+struct perhaps_adding {
+  bool fails;
+  HEDDLE_FN long combine(long a, long b) const {
+    if (fails) throw std::runtime_error("no ink");
     return a + b;
   }
 };
@@ -373,6 +383,50 @@ TEST_CASE("a PE that does not come is named, whoever waits for it") {
            got.status == HEDDLE_ERROR_ABORTED));
     CHECK(got.text.find("PE 1") != std::string::npos);
   });
+}
+
+// Its PEs count calls: what is of the one that failed would be taken for the next.
+TEST_CASE("a collective that fails on one PE ends the team on all") {
+  for (const char* threads : {"1", "2"})
+    for (const std::size_t n : {std::size_t{1}, std::size_t{100'000}})
+      for (const bool on_stream : {false, true}) {
+        CAPTURE(threads);
+        CAPTURE(n);
+        CAPTURE(on_stream);
+        const environment_variable of_block("HEDDLE_BLOCK_THREADS", threads);
+        run_pes(2, [&](runtime& self) {
+          const auto team = self.world().split_strided(0, 1, 2);
+          const auto queue = self.create_stream();
+          const std::vector<long> input(n, 1 + self.my_pe());
+          std::vector<long> output(n);
+          const auto add = [&](bool fails) -> heddle::testing::outcome {
+            try {
+              if (on_stream)
+                heddle::all_reduce_by(team, input.data(), output.data(), n, perhaps_adding{fails},
+                                      queue);
+              else
+                heddle::all_reduce_by(team, input.data(), output.data(), n, perhaps_adding{fails});
+              if (on_stream) queue.synchronize();
+              return {HEDDLE_SUCCESS, {}};
+            } catch (const heddle::error& failure) {
+              return {failure.status(), failure.what()};
+            }
+          };
+          check_error(add(false), HEDDLE_SUCCESS, {});
+          CHECK(output == std::vector<long>(n, 3));
+          std::fill(output.begin(), output.end(), 0);
+          const auto first = add(self.my_pe() == 0);
+          if (self.my_pe() == 0)
+            check_error(first, HEDDLE_ERROR_INVALID_USAGE, {"a kernel threw an exception: no ink"});
+          else
+            CHECK((first.status == HEDDLE_ERROR_ABORTED ||
+                   (first.status == HEDDLE_SUCCESS && output == std::vector<long>(n, 3))));
+          check_error(add(false), HEDDLE_ERROR_ABORTED,
+                      {"PE 0 aborted team world[0:1:2]: a collective failed: a kernel threw an "
+                       "exception: no ink"});
+          self.world().barrier();  // it is not ended
+        });
+      }
 }
 
 TEST_CASE("more elements than a process has memory for are told of by a user's reduction") {

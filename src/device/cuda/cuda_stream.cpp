@@ -118,7 +118,7 @@ cuda_stream::~cuda_stream() {
 }
 
 void cuda_stream::launch(launch_shape shape, const kernel& kernel, const void* arguments,
-                         std::size_t) {
+                         std::size_t, failure_callback on_failure) {
   const gpu::gpu::scope current(gpu_);  // CUDA's runtime too looks for the kernel in it
   auto* function = static_cast<CUfunction>(kernel.on_cuda ? kernel.on_cuda() : nullptr);
   if (!function)
@@ -134,9 +134,14 @@ void cuda_stream::launch(launch_shape shape, const kernel& kernel, const void* a
   config.blockDimY = config.blockDimZ = 1;
   config.hStream = stream_;
   void* parameters[] = {const_cast<void*>(arguments)};
-  gpu::check(driver(), driver().launch_kernel_ex(&config, function, parameters, nullptr),
-             "launching {} blocks of {} threads on device cuda:{}", shape.grid, shape.block,
-             gpu_.ordinal());
+  try {
+    gpu::check(driver(), driver().launch_kernel_ex(&config, function, parameters, nullptr),
+               "launching {} blocks of {} threads on device cuda:{}", shape.grid, shape.block,
+               gpu_.ordinal());
+  } catch (const error& refused) {
+    if (on_failure) on_failure(refused.what());
+    throw;
+  }
 }
 
 std::uint64_t cuda_stream::capture() const {

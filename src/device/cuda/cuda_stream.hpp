@@ -45,8 +45,8 @@ class cuda_stream final : public stream {
   cuda_stream& operator=(const cuda_stream&) = delete;
 
   [[nodiscard]] std::uint64_t capture() const override;
-  void launch(launch_shape shape, const kernel& kernel, const void* arguments,
-              std::size_t bytes) override;
+  void launch(launch_shape shape, const kernel& kernel, const void* arguments, std::size_t bytes,
+              failure_callback on_failure) override;
   /// Throws HEDDLE_ERROR_INVALID_USAGE while the stream is captured: a graph would run the function
   /// again and again.
   void enqueue(std::function<void()> work) override;
