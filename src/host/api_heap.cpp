@@ -9,14 +9,30 @@ using heddle::required;
 
 namespace {
 
-/// A collective call on the heap of a runtime whose world is whole; its result goes to *out.
+/// A collective call on the heap of a runtime whose world is whole. One whose deadline passes ends
+/// the world, as other waits do: who comes late may find that all are there, and go on with a heap
+/// that is not this PE's.
 template <class Call>
-heddle_status_t heap_call(const char* function, heddle_runtime_t runtime, void** out, Call&& call) {
+heddle_status_t heap_call(const char* function, heddle_runtime_t runtime, Call&& call) {
   return guarded([&] {
     auto& checked = required(runtime, function, "runtime");
-    auto& result = required(out, function, "the result's address");
-    checked.world().check();
-    result = call(checked);
+    auto& world = checked.world();
+    world.check();
+    try {
+      call(checked);
+    } catch (const heddle::error& failure) {
+      if (failure.status() == HEDDLE_ERROR_TIMEOUT)
+        world.abort({heddle::abort_reason::user, -1, world.my_pe()}, failure.what());
+      throw;
+    }
+  });
+}
+
+/// The same; its result goes to *out.
+template <class Call>
+heddle_status_t heap_call(const char* function, heddle_runtime_t runtime, void** out, Call&& call) {
+  return heap_call(function, runtime, [&](heddle_runtime& checked) {
+    required(out, function, "the result's address") = call(checked);
   });
 }
 
@@ -49,11 +65,8 @@ heddle_status_t heddle_realloc(heddle_runtime_t runtime, void* ptr, size_t bytes
 }
 
 heddle_status_t heddle_free(heddle_runtime_t runtime, void* ptr) {
-  return guarded([&] {
-    auto& checked = required(runtime, "heddle_free", "runtime");
-    checked.world().check();
-    checked.heap_of(ptr).free(ptr);
-  });
+  return heap_call("heddle_free", runtime,
+                   [&](heddle_runtime& checked) { checked.heap_of(ptr).free(ptr); });
 }
 
 heddle_status_t heddle_ptr(heddle_runtime_t runtime, const void* symmetric, int pe, void** ptr) {
@@ -81,9 +94,6 @@ heddle_status_t heddle_register(heddle_runtime_t runtime, void* buffer, size_t b
 }
 
 heddle_status_t heddle_unregister(heddle_runtime_t runtime, void* buffer) {
-  return guarded([&] {
-    auto& checked = required(runtime, "heddle_unregister", "runtime");
-    checked.world().check();
-    checked.heap().unregister_buffer(buffer);
-  });
+  return heap_call("heddle_unregister", runtime,
+                   [&](heddle_runtime& checked) { checked.heap().unregister_buffer(buffer); });
 }

@@ -314,6 +314,25 @@ TEST_CASE("the child of a fork is not its parent's PE, though it destroys what t
   });
 }
 
+// Who comes late would find all there, and go on with a heap that is not the others'.
+TEST_CASE("a heap call whose deadline passes ends the job" * doctest::test_suite("threads")) {
+  const environment_variable timeout("HEDDLE_TIMEOUT", "0.5");
+  for (const bool frees : {false, true}) {
+    CAPTURE(frees);
+    run_pes(2, [&](runtime& self) {
+      void* block = nullptr;
+      void* other = nullptr;
+      constexpr std::size_t grows = std::size_t{64} << 20;
+      REQUIRE(heddle_malloc(self.handle(), 64, &block) == HEDDLE_SUCCESS);
+      if (self.my_pe() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+      CHECK((frees ? heddle_free(self.handle(), block)
+                   : heddle_malloc(self.handle(), grows, &other)) ==
+            (self.my_pe() == 0 ? HEDDLE_ERROR_TIMEOUT : HEDDLE_ERROR_ABORTED));
+      for (int i = 0; i < 2; ++i) CHECK(heddle_malloc(self.handle(), 64, &other) != HEDDLE_SUCCESS);
+    });
+  }
+}
+
 TEST_CASE("teams of many PEs that the network joins follow each other in one place" *
           doctest::test_suite("threads")) {
   constexpr int n_pes = 18;  // a barrier of more than 16 goes through others
