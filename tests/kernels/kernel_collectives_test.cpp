@@ -203,6 +203,27 @@ struct small_sums {
   }
 };
 
+/// Collectives and barriers by turns in one context, which is busy with what the last PE puts, and
+/// in another: `wrong` counts what is not of its round.
+struct by_turns {
+  template <block_group Block>
+  HEDDLE_FN void operator()(Block block, team_ref team, byte* to, const byte* from,
+                            heddle::size_t bytes, int* value, int* got, int rounds,
+                            int* wrong) const {
+    const int last = team.n_pes() - 1;
+    for (int round = 1; round <= rounds; ++round) {
+      const auto in = team.context(round % 2);
+      if (block.rank() == 0) *value = round;
+      block.sync();
+      if (round % 2 == 1 && team.my_pe() == last) in.put_nbi(block, to, from, bytes, 0);
+      broadcast(block, in, value, got, heddle::size_t{1}, 0);
+      if (block.rank() == 0 && *got != round) ++*wrong;
+      if (in.sync(block) != wait_status::ok) return;
+    }
+    team.context(1).quiet();
+  }
+};
+
 }  // namespace
 
 TEST_CASE("kernels call every collective, at the scope of a grid and of a block") {
@@ -446,4 +467,24 @@ TEST_CASE("the host reduces by a reduction of the user's, in order with other co
       }
     });
   }
+}
+
+TEST_CASE("collectives and barriers of a team follow each other, whatever their contexts") {
+  constexpr std::size_t bytes = std::size_t{4} << 20;
+  run_pes(2, [](runtime& self) {
+    const auto world = self.world();
+    const symmetric_array<byte> data(self, bytes);
+    const device_array<byte> source(self, bytes);
+    const device_array<int> words(self, 3);
+    write(self.default_stream(), words.data(), {0, 0, 0});
+    for (int call = 1; call <= 5; ++call) {
+      launch_collective(world, {}, 1, threads(), by_turns{}, world.ref(), data.data(),
+                        source.data(), heddle::size_t{bytes}, words.data(), words.data() + 1, 10,
+                        words.data() + 2);
+      int value = call;
+      world.broadcast(&value, &value, 1, 1);
+    }
+    world.barrier();
+    check(read(self.default_stream(), words.data() + 2, 1)[0] == 0, "what is broadcast");
+  });
 }

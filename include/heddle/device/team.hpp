@@ -325,6 +325,7 @@ class team_ref {
     several,  ///< with others: what follows drives them, or the proxy
     in_row    ///< as message_row has it
   };
+  HEDDLE_FN const command_queue_ref& queue_for(uint8_t flags) const;
   HEDDLE_APART HEDDLE_FN uint64_t post(command& what, const void* payload,
                                        departure when = departure::at_once) const;
   HEDDLE_APART HEDDLE_FN void await_news_of(uint64_t world_pe, operation op) const;

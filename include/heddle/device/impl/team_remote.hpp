@@ -61,10 +61,16 @@ HEDDLE_FN inline void team_ref::end_row() const {
 #endif
 }
 
+/// heddle's own words are counts, of which none may come after a later one. Contexts have no order
+/// between them, and a team's collectives and barriers are called in any: they go by the first.
+HEDDLE_FN inline const command_queue_ref& team_ref::queue_for(uint8_t flags) const {
+  return proxy_->queues[flags & command::unheeded ? 0 : context_];
+}
+
 /// Its index in the queue; not_posted if the team was aborted.
 HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::post(command& what, const void* payload,
                                                       departure when) const {
-  const command_queue_ref& queue = proxy_->queues[context_];
+  const command_queue_ref& queue = queue_for(what.flags);
   const size_t carried = what.flags & command::has_payload ? what.bytes : 0;
   uint64_t at = queue.try_take(carried);
   if (at == not_posted) {
@@ -305,7 +311,7 @@ HEDDLE_APART HEDDLE_FN inline uint64_t team_ref::send_borrowed(byte* dst, const 
 
 HEDDLE_APART HEDDLE_FN inline void team_ref::await_borrowed(uint64_t sent, int pe) const {
   if (sent == not_posted) return;
-  command_reply& reply = proxy_->queues[context_].replies[sent % command_queue_ref::slots];
+  command_reply& reply = queue_for(command::unheeded).replies[sent % command_queue_ref::slots];
   if (await_count(&reply.stamp, sent + 1, operation::put, pe)) return;
   // The proxy is to leave the memory alone; unless it has, and the slot is another command's.
   uint64_t taken = load(&reply.taken, acquire);
@@ -338,11 +344,12 @@ HEDDLE_APART HEDDLE_FN inline void team_ref::remote_abort(int pe, uint64_t code,
   const command_queue_ref& queue = proxy_->queues[context_];
   command what{};
   what.kind = command_kind::abort;
+  what.flags = command::unheeded;  // who does not answer any more is no matter of other teams
   what.pe = world_[pe];
   what.remote = proxy_->place_of(&control_->abort_word);
   what.value = code;
   if (bytes > 0) {
-    what.flags = command::has_payload;
+    what.flags |= command::has_payload;
     what.bytes = bytes;
     what.signal = proxy_->place_of(to);
   }
