@@ -9,7 +9,7 @@
 /// Every function returns a status; on failure `heddle_last_error()` tells what was asked, what was
 /// found and what to do. Output parameters are written only on success. Functions are thread-safe
 /// across runtimes; calls on one come from one thread at a time (heddle_team_abort: from any). A
-/// handle of what was destroyed, or of the process that forked this one, is
+/// handle of what was destroyed, if nothing new has its address, or of a forked process's parent is
 /// HEDDLE_ERROR_INVALID_USAGE; undefined in one-sided operations, barriers and heddle_all_reduce.
 #ifndef HEDDLE_HEDDLE_H
 #define HEDDLE_HEDDLE_H

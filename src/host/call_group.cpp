@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -55,10 +56,14 @@ void call_group::end() {
     std::vector<std::jthread> beside;
     for (std::size_t i = 0; i < batches.size(); ++i) {
       const bool runs_here = !batches[i].stream && batches[i].team->runtime().place().is_host();
-      if (runs_here && i + 1 < batches.size())
-        beside.emplace_back([&, i] { attempt(i, start); });
-      else
+      if (!runs_here || i + 1 == batches.size()) {
         attempt(i, start);
+      } else
+        try {
+          beside.emplace_back([&, i] { attempt(i, start); });
+        } catch (const std::system_error&) {
+          failures[i] = std::current_exception();  // of no thread; the others' peers wait for them
+        }
     }
   }
   for (std::size_t i = 0; i < batches.size(); ++i)

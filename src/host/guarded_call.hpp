@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <heddle/error.hpp>
 #include <new>
+#include <system_error>
 
 #include "bootstrap/byte_stream.hpp"
 #include "host/live_handle.hpp"
@@ -34,6 +35,8 @@ heddle_status_t guarded(Body&& body) noexcept {
     return remember_error(HEDDLE_ERROR_MISMATCH, text);
   } catch (const std::bad_alloc&) {
     return remember_error(HEDDLE_ERROR_OUT_OF_MEMORY, "the process is out of memory");
+  } catch (const std::system_error& refused) {
+    return remember_error(HEDDLE_ERROR_SYSTEM, refused.what());  // a thread, mostly: ulimit -u
   } catch (const std::exception& failure) {
     return remember_error(HEDDLE_ERROR_INTERNAL, failure.what());
   } catch (...) {

@@ -28,10 +28,10 @@ std::atomic<unsigned> chosen_subsystems{all_subsystems};
 thread_local int this_pe = -1;
 
 spdlog::logger& logger() {
-  // Not in spdlog's registry: a program's own use of spdlog and heddle's do not meet.
-  static const std::shared_ptr<spdlog::logger> instance = [] {
-    auto made = std::make_shared<spdlog::logger>("heddle",
-                                                 std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  // Not in spdlog's registry: a program's own use of spdlog and heddle's do not meet. Never
+  // destroyed: heddle's threads may speak while the process ends.
+  static spdlog::logger* const instance = [] {
+    auto* made = new spdlog::logger("heddle", std::make_shared<spdlog::sinks::stderr_sink_mt>());
     made->set_pattern("heddle[%P] %v");
     made->set_level(spdlog::level::trace);
     made->flush_on(spdlog::level::trace);

@@ -88,8 +88,8 @@ void host_heap_memory::zero(std::byte* at, std::size_t bytes, std::size_t known)
 }
 
 void host_heap_memory::empty(std::byte* at, std::size_t bytes) {
-  if (::madvise(at, bytes, MADV_REMOVE) != 0)
-    throw_system_error(errno, "giving back {} bytes of the heap (MADV_REMOVE)", bytes);
+  // Linux does not take back what the process has locked (mlockall).
+  if (::madvise(at, bytes, MADV_REMOVE) != 0) std::memset(at, 0, bytes);
 }
 
 void host_heap_memory::copy(std::byte* to, const std::byte* from, std::size_t bytes) {
