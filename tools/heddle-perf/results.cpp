@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "csv.hpp"
+#include "json_text.hpp"
 #include "whole_file.hpp"
 
 namespace perf {
@@ -190,7 +191,7 @@ void results::write_json() const {
         written["rate"] = measured.rate;
       }
     }
-  write_whole(chosen_.json_file, all.dump(2) + '\n');
+  write_whole(chosen_.json_file, text_of(all));
 }
 
 void results::write_csv() const {

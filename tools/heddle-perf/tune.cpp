@@ -11,6 +11,7 @@
 
 #include "device_buffer.hpp"
 #include "forced_way.hpp"
+#include "json_text.hpp"
 #include "session.hpp"
 #include "whole_file.hpp"
 
@@ -235,7 +236,7 @@ void tune(const session& with) {
                  now == then ? ", as it was" : "; it was " + then);
   }
   if (!speaks) return;
-  write_whole(with.chosen.profile, profile.dump(2) + '\n');
+  write_whole(with.chosen.profile, text_of(profile));
   fmt::print("# {} of {} choices changed; HEDDLE_TUNING={} makes later runs use them\n", changed,
              groups.size(), with.chosen.profile);
 }

@@ -214,9 +214,15 @@ class job {
       moved = move_output(none, 0);
     }
     if (streams_.empty()) return;
-    streams_.clear();
+    drop_output();
     say("what the PEs have printed is not read; the rest of it is lost (--grace)");
+    drop_output();
+  }
+
+  void drop_output() {
     streams_.clear();
+    output_.leave_line();
+    errors_.leave_line();
   }
 
   /// By --timeout or a signal: then nobody who does not read may hold heddle-run up.
@@ -357,7 +363,6 @@ class job {
   unique_fd signals_;
   unique_fd told_;
   std::optional<janitor> janitor_;
-  std::optional<pmix_server> server_;
   std::vector<pid_t> processes_;
   shared_output output_{STDOUT_FILENO};
   shared_output errors_{STDERR_FILENO};
@@ -373,6 +378,7 @@ class job {
   std::vector<int> missing_;  ///< PEs that ended well, did not leave, and of which nobody was told
   int running_ = 0;
   bool ending_ = false;
+  std::optional<pmix_server> server_;  ///< whose thread uses what is above
 };
 
 }  // namespace

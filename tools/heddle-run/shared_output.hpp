@@ -24,6 +24,8 @@ class shared_output {
   /// Takes from the front of a stream's text, whose last line has an end, what can be written
   /// without blocking; all of it if nobody reads any more, or it cannot be written.
   void write_some(const void* stream, std::string& text);
+  /// No stream is in the middle of a line any more: those that were are gone.
+  void leave_line() { in_line_ = nullptr; }
   /// Why something could not be written, as errno; 0: all that somebody reads was.
   [[nodiscard]] int failure() const { return failure_; }
   /// Whether there is no reader any more.
