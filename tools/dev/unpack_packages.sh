@@ -30,15 +30,17 @@ done
 rm -rf "$state"
 
 # Debian's paths begin at /: point them into the folder. What is not text is relative already, and there may be nothing
-# to do.
-find "$folder" -name '*.pc' -exec sed -i "s|=/usr|=$folder/usr|" {} +
+# to do. What an earlier run has pointed there stays as it is, where the folder lies in /usr too.
+once="\|=$folder/|!"
+find "$folder" -name '*.pc' -exec sed -i "${once}s|=/usr|=$folder/usr|" {} +
 { grep -rslI --include='*.mpich' '^prefix=/usr' "$folder/usr/bin" || true; } |
-  xargs -r sed -i "s|^\([a-z_]*\)=/usr|\1=$folder/usr|"
+  xargs -r sed -i "${once}s|^\([a-z_]*\)=/usr|\1=$folder/usr|"
 { find "$folder" -type f -name '*.so' -size -4k -exec grep -lI '^GROUP\|^INPUT\|^OUTPUT_FORMAT' {} + || true; } |
   while read -r script; do
-    for path in $(grep -o '/usr/lib/[^ )]*' "$script"); do
+    for path in $(tr -s '() \t' '\n' <"$script" | grep '^/usr/lib/'); do
       for root in "$folder" "$folder/libc"; do
-        [ -e "$path" ] || [ ! -e "$root$path" ] || sed -i "s|$path|$root$path|" "$script"
+        [ -e "$path" ] || [ ! -e "$root$path" ] ||
+          sed -i "s#\(^\|[[:blank:](]\)$path\([[:blank:])]\|\$\)#\1$root$path\2#" "$script"
       done
     done
   done
