@@ -13,7 +13,8 @@ known=" $(tr '\n' ' ' <"$folder/packages") " wanted=()
 for package in "$@"; do [[ $known == *" $package "* ]] || wanted+=("$package"); done
 [ ${#wanted[@]} -gt 0 ] || exit 0
 
-# apt with lists and archives of its own, beside the system's knowledge of what is installed.
+# apt with lists and archives of its own, beside the system's knowledge of what is installed. The lists stay, for ./dev to
+# look into.
 state=$folder/apt
 mkdir -p "$state/lists/partial" "$state/cache/archives/partial"
 apt=(apt-get -qq -o Dir::State="$state" -o Dir::State::status=/var/lib/dpkg/status -o Dir::Cache="$state/cache"
@@ -27,7 +28,7 @@ for archive in "$state"/cache/archives/*.deb; do
     *) dpkg -x "$archive" "$folder" ;;
   esac
 done
-rm -rf "$state"
+rm -rf "$state/cache"
 
 # Debian's paths begin at /: point them into the folder. What is not text is relative already, and there may be nothing
 # to do. What an earlier run has pointed there stays as it is, where the folder lies in /usr too.
