@@ -79,8 +79,7 @@ HEDDLE_FN void reduce_in_kernel(const B& block, const team_ref& team, reduce_kin
                 "at most 1024 bytes, and aligned to at most 64");
   if (n == 0) return;
   const int n_pes = team.n_pes();
-  all_reduce_args args{
-      .team = team.context(0), .input = input, .output = output, .count = n, .kind = kind};
+  all_reduce_args args{.team = team, .input = input, .output = output, .count = n, .kind = kind};
   args.root = root;
   const bool is_mapped = !team.has_network();
   const bool is_direct = n_pes <= channel_scratch::max_direct_pes;
@@ -137,7 +136,7 @@ HEDDLE_FN exchange_args<Pieces> exchange_of(const B& block, const team_ref& team
                                             const void* input, void* output) {
   const bool all_alike = what == operation::all_gather || what == operation::all_to_all;
   exchange_args<Pieces> args;
-  args.team = team.context(0);
+  args.team = team;
   args.what = what;
   args.input = static_cast<const byte*>(input);
   args.output = static_cast<byte*>(output);
@@ -154,7 +153,7 @@ HEDDLE_FN void exchange_in_kernel(const B& block, const team_ref& team, operatio
                                   const void* input, void* output, const exchange_ends& ends) {
   if (ends.sends.bytes == 0) return;
   if (team.n_pes() > channel_scratch::max_direct_pes) {
-    const rounds_args rounds{.team = team.context(0),
+    const rounds_args rounds{.team = team,
                              .what = what,
                              .input = static_cast<const byte*>(input),
                              .output = static_cast<byte*>(output),
@@ -203,7 +202,7 @@ HEDDLE_APART HEDDLE_FN void transfer_in_kernel(const B& block, const team_ref& t
   if (sent.bytes > 0) list[args.n++] = sent;
   if (received.bytes > 0) list[args.n++] = received;
   if (args.n == 0) return;
-  args.team = team.context(0);
+  args.team = team;
   args.words_up_to = words_of(block, team, limits_in_kernel.rooted_words);
   args.slots_up_to = limits_in_kernel.rooted_slots;
   args.network_slots_up_to = limits_in_kernel.network_slots;
