@@ -139,7 +139,9 @@ void cuda_stream::launch(launch_shape shape, const kernel& kernel, const void* a
                "launching {} blocks of {} threads on device cuda:{}", shape.grid, shape.block,
                gpu_.ordinal());
   } catch (const error& refused) {
-    if (on_failure) on_failure(refused.what());
+    cuuint64_t captured = 0;  // what a graph was to have has not begun
+    if (find_capture(driver(), stream_, captured) == CUDA_SUCCESS && captured == 0 && on_failure)
+      on_failure(refused.what());
     throw;
   }
 }
