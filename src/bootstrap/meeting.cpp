@@ -24,7 +24,7 @@ constexpr std::uint64_t call_key = 0, listener_keys = 1ull << 32, rank_keys = 2u
                         stranger_keys = 3ull << 32;
 
 /// How long news of a lost rank may go unseen.
-constexpr std::chrono::milliseconds news_time(100);
+constexpr std::chrono::milliseconds loss_news_time(100);
 
 bool send_all(int socket, std::span<const std::byte> bytes) {
   // A handshake message always fits in the empty buffer of a new socket.
@@ -120,7 +120,7 @@ void meeting::run(deadline until) {
 
 int meeting::next_wake(deadline until) const {
   auto at = until.at();
-  if (request_.first_loss) at = std::min(at, clock::now() + news_time);
+  if (request_.first_loss) at = std::min(at, clock::now() + loss_news_time);
   if (call_) at = std::min(at, call_->at);
   if (!strangers_.empty()) at = std::min(at, strangers_.front().since + request_.patience);
   auto left = std::chrono::ceil<std::chrono::milliseconds>(at - clock::now()).count();

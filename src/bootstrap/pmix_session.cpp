@@ -21,9 +21,9 @@ namespace {
 
 constexpr std::chrono::seconds finalize_time(5);
 /// How long a question for an endpoint may take before it is asked again: at first, at most.
-constexpr std::chrono::milliseconds answer_time(50), longest_answer_time(2000);
+constexpr std::chrono::milliseconds first_patience(50), longest_patience(2000);
 /// How long news of an ended process may go unseen in a fence.
-constexpr std::chrono::milliseconds news_time(100);
+constexpr std::chrono::milliseconds fence_news_time(100);
 
 /// What the library's callbacks find of the one session of the process.
 struct session_record {
@@ -323,7 +323,7 @@ void pmix_session::fence(deadline until) {
   do {
     // The fence does not end without a rank that has ended, or not at once.
     throw_if_ended();
-    fenced = asked->answer.wait(sooner(until, deadline::after(news_time)));
+    fenced = asked->answer.wait(sooner(until, deadline::after(fence_news_time)));
   } while (!fenced && !until.passed());
   if (!fenced || *fenced == PMIX_ERR_TIMEOUT)
     throw_error(
@@ -369,11 +369,11 @@ std::vector<pmix_session::bytes> pmix_session::exchange(std::span<const std::byt
   std::string last_problem;
   // A fence may return before every rank was there, and there may have been none, hence the rounds.
   // They are short, since a server may forget a question that comes while its answer is published.
-  auto patience = answer_time;
+  auto patience = first_patience;
   for (auto pause = std::chrono::milliseconds(1); !absent.empty();
        pause = std::min(pause * 2, std::chrono::milliseconds(100))) {
     const auto round = sooner(until, deadline::after(patience));
-    patience = std::min(patience * 2, longest_answer_time);
+    patience = std::min(patience * 2, longest_patience);
     std::vector<std::shared_ptr<request<value_answer>>> asked;
     for (int rank : absent)
       asked.push_back(ask(process_of(job_, static_cast<pmix_rank_t>(rank)), key.c_str(), round));

@@ -20,7 +20,7 @@ namespace {
 enum : std::uint16_t { introduction = 1, place = 2, gave_up = 3 };
 
 /// How long past its deadline a rank waits for rank 0's word on who is absent.
-constexpr std::chrono::seconds answer_time(1);
+constexpr std::chrono::seconds last_word_time(1);
 
 /// Every rank's endpoint, as it introduces itself.
 std::vector<endpoint> take_introductions(meeting& met, int size, const endpoint& mine,
@@ -99,7 +99,7 @@ rendezvous_result gather_and_tell(const rendezvous_request& request, const endpo
 /// deadline it is asked to end the start, which tells every rank.
 frame receive_place(frame_link& link, deadline until) {
   if (auto told = receive_frame_until(link, 0, place, until)) return *std::move(told);
-  const auto answered = deadline::after(answer_time);
+  const auto answered = deadline::after(last_word_time);
   send_frame(link, 0, frame(gave_up, {}), answered);
   return receive_frame(link, 0, place, answered);
 }

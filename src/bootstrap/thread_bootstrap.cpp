@@ -19,16 +19,16 @@ namespace {
 
 constexpr int most_threads = 1 << 16;  // what a process may have of them, about
 
-enum class membership { not_joined, joined, left, lost };
-
-struct member {
-  membership state = membership::not_joined;
-  std::shared_ptr<loss_record> losses = std::make_shared<loss_record>();
-};
-
 }  // namespace
 
 struct thread_rendezvous::state {
+  enum class membership { not_joined, joined, left, lost };
+
+  struct member {
+    membership state = membership::not_joined;
+    std::shared_ptr<loss_record> losses = std::make_shared<loss_record>();
+  };
+
   explicit state(int size) : members(static_cast<std::size_t>(size)), rounds(size) {}
 
   std::mutex mutex;
@@ -67,6 +67,8 @@ struct thread_rendezvous::state {
 };
 
 namespace {
+
+using membership = thread_rendezvous::state::membership;
 
 class thread_bootstrap final : public bootstrap {
  public:
@@ -111,7 +113,7 @@ class thread_bootstrap final : public bootstrap {
   }
 
  private:
-  member& me() { return job_->members[static_cast<std::size_t>(rank_)]; }
+  thread_rendezvous::state::member& me() { return job_->members[static_cast<std::size_t>(rank_)]; }
 
   std::vector<bytes> collective(collective_call call, bytes mine, deadline until) {
     std::unique_lock lock(job_->mutex);

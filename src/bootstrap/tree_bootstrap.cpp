@@ -15,7 +15,7 @@ namespace heddle {
 namespace {
 
 /// How long past its deadline a collective waits for the root's word on who is absent.
-constexpr std::chrono::milliseconds answer_time(250);
+constexpr std::chrono::milliseconds root_answer_time(250);
 /// How long leave() may take to send the last words.
 constexpr std::chrono::seconds leave_time(1);
 /// One part of an all_gather.
@@ -185,7 +185,7 @@ std::vector<bootstrap::bytes> tree_bootstrap::collective(collective_call call, b
   auto ended = [&] { return results_.contains(number) || losses_.first() || cut_off_by_; };
   if (!changed_.wait_until(lock, until.at(), ended)) {
     node_->ask_who_is_absent(number);
-    changed_.wait_for(lock, answer_time, [&] { return ended() || answer_to(number); });
+    changed_.wait_for(lock, root_answer_time, [&] { return ended() || answer_to(number); });
   }
   auto found = results_.find(number);
   if (found == results_.end()) throw_why_not(call, number);
@@ -220,7 +220,7 @@ void tree_bootstrap::throw_why_not(collective_call call, std::uint64_t number) c
   throw_error(HEDDLE_ERROR_TIMEOUT,
               "{} (collective {}) passed its deadline, and rank 0 did not say in {} ms which of {} "
               "ranks are absent; rank 0 or one on the way to it is stopped or cut off",
-              name_of(call), number, answer_time.count(), size());
+              name_of(call), number, root_answer_time.count(), size());
 }
 
 void tree_bootstrap::on_lost(lost_callback callback) { losses_.set_callback(std::move(callback)); }

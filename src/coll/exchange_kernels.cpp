@@ -14,7 +14,7 @@ void* on_cuda();
 namespace {
 
 template <class Body>
-heddle_kernel_t kernel_of() {
+heddle_kernel_t forms_of() {
   heddle_kernel_t forms{};
   forms.on_host = host_form::of<Body>();
 #if defined(HEDDLE_HAVE_CUDA_KERNELS)
@@ -27,19 +27,19 @@ heddle_kernel_t kernel_of() {
 
 template <class Pieces>
 heddle_kernel_t exchange_kernel() {
-  return kernel_of<exchange_body<Pieces>>();
+  return forms_of<exchange_body<Pieces>>();
 }
-heddle_kernel_t relay_kernel() { return kernel_of<relay_body>(); }
-heddle_kernel_t domains_gather_kernel() { return kernel_of<domains_gather_body>(); }
-heddle_kernel_t leaders_kernel() { return kernel_of<leaders_body>(); }
-heddle_kernel_t rounds_kernel() { return kernel_of<rounds_body>(); }
+heddle_kernel_t relay_kernel() { return forms_of<relay_body>(); }
+heddle_kernel_t domains_gather_kernel() { return forms_of<domains_gather_body>(); }
+heddle_kernel_t leaders_kernel() { return forms_of<leaders_body>(); }
+heddle_kernel_t rounds_kernel() { return forms_of<rounds_body>(); }
 template <class Args>
 heddle_kernel_t transfers_kernel() {
-  return kernel_of<transfers_body<Args>>();
+  return forms_of<transfers_body<Args>>();
 }
 template <class Args>
 heddle_kernel_t large_transfers_kernel() {
-  return kernel_of<large_transfers_body<Args>>();
+  return forms_of<large_transfers_body<Args>>();
 }
 
 template heddle_kernel_t exchange_kernel<equal_pieces>();

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t always = ~std::size_t{0};
 
-struct candidate {
+struct exchange_way {
   algorithm algo;
   double expected;  ///< ns
 };
@@ -141,8 +141,8 @@ double expected_ns(const exchange_plan& plan, const plan_question& question, alg
 }
 
 /// What there is of each, the quickest first; direct, if they are alike.
-std::vector<candidate> ways_of(const exchange_plan& plan, const plan_question& question) {
-  std::vector<candidate> all;
+std::vector<exchange_way> ways_of(const exchange_plan& plan, const plan_question& question) {
+  std::vector<exchange_way> all;
   const auto add = [&](algorithm algo) {
     all.push_back({algo, expected_ns(plan, question, algo)});
   };
@@ -163,7 +163,7 @@ std::vector<candidate> ways_of(const exchange_plan& plan, const plan_question& q
   return all;
 }
 
-algorithm best_of(const std::vector<candidate>& ways, const plan_question& question) {
+algorithm best_of(const std::vector<exchange_way>& ways, const plan_question& question) {
   const auto forced = question.forced_algorithm;
   // One shot is direct, by slots.
   if (forced == algorithm::one_shot) return algorithm::direct;

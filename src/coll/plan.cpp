@@ -196,14 +196,14 @@ plan shaped(const plan_question& question, algorithm algo, protocol proto) {
   return plan;
 }
 
-struct candidate {
+struct reduction_way {
   plan how;
   double expected;  ///< ns
 };
 
 /// All ways of a call, the quickest first; of equals in the order of their names.
-std::vector<candidate> ways_of(const plan_question& question) {
-  std::vector<candidate> all;
+std::vector<reduction_way> ways_of(const plan_question& question) {
+  std::vector<reduction_way> all;
   for (std::size_t a = 0; a < algorithm_names.size(); ++a) {
     const auto algo = static_cast<algorithm>(a);
     if (is_forced(question) ? form_of(question, *question.forced_algorithm) != algo

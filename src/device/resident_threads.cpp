@@ -13,10 +13,8 @@
 
 namespace heddle::exec {
 
-namespace {
-
 /// One call of run, as its threads see it.
-struct shared_run {
+struct resident_threads::shared_run {
   const std::function<void(int)>& body;
   std::atomic<int> remaining;
   std::atomic<bool> failed{false};
@@ -30,8 +28,6 @@ struct shared_run {
     }
   }
 };
-
-}  // namespace
 
 /// A parked thread. `turn_` counts the works it was given; the thread waits for it to change.
 class resident_threads::worker {

@@ -24,6 +24,7 @@ class resident_threads {
   void run(int n, const std::function<void(int)>& body);
 
  private:
+  struct shared_run;
   class worker;
   std::vector<std::unique_ptr<worker>> take(int n);
 

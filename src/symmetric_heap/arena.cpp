@@ -13,12 +13,6 @@
 
 namespace heddle {
 
-namespace {
-
-constexpr std::size_t huge_page = std::size_t{2} << 20;
-
-}  // namespace
-
 arena::arena(int slots, std::size_t stride) : slots_(slots), stride_(stride) {
   const std::size_t bytes = static_cast<std::size_t>(slots) * stride;
   // One huge page more, so that slots can begin on one.

@@ -8,6 +8,9 @@
 
 namespace heddle {
 
+/// What slots, and the large blocks in them, begin on: a page of the larger size.
+inline constexpr std::size_t huge_page = std::size_t{2} << 20;
+
 /// One process's view of the heaps that it can load and store: a reservation of slots x stride,
 /// with one heap in each slot. An address in one heap becomes the same object's address in another
 /// by address + (slot - my slot) * stride.

@@ -11,15 +11,15 @@ namespace heddle {
 
 namespace {
 
-struct record {
+struct checked_call {
   heap_call call;
   std::uint64_t first, second;
   std::int64_t number;
 
-  bool operator==(const record&) const = default;
+  bool operator==(const checked_call&) const = default;
 };
 
-std::string describe(const record& call) {
+std::string describe(const checked_call& call) {
   switch (call.call) {
     case heap_call::malloc:
       return fmt::format("heddle_malloc({})", call.first);
@@ -45,12 +45,12 @@ std::string describe(const record& call) {
 
 void call_checker::compare(heap_call call, std::uint64_t first, std::uint64_t second) {
   if (!enabled_) return;
-  const record mine{call, first, second, calls_++};
+  const checked_call mine{call, first, second, calls_++};
   const auto all =
       bootstrap_.all_gather(std::as_bytes(std::span(&mine, 1)), deadline::after(timeout_));
-  record reference{};
+  checked_call reference{};
   for (std::size_t pe = 0; pe < all.size(); ++pe) {
-    record theirs{static_cast<heap_call>(-1), 0, 0, 0};
+    checked_call theirs{static_cast<heap_call>(-1), 0, 0, 0};
     if (all[pe].size() == sizeof theirs) std::memcpy(&theirs, all[pe].data(), sizeof theirs);
     if (pe == 0) reference = theirs;
     if (theirs != reference)

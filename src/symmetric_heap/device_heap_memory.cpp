@@ -15,7 +15,7 @@ namespace heddle {
 namespace {
 
 /// A growing heap takes this much at once, so that small blocks do not each cost an exchange.
-constexpr std::size_t growth = std::size_t{32} << 20;
+constexpr std::size_t least_growth = std::size_t{32} << 20;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ device_heap_memory::device_heap_memory(bootstrap& bootstrap, const gpu::gpu& dev
       descriptors_(bootstrap, options.apart),
       peers_(device_peers::meet(bootstrap, device, descriptors_, options.handles, options.until)),
       exchange_(bootstrap, device.functions(), descriptors_, peers_.ranks),
-      multicast_(bootstrap, device, peers_, options.multicast, growth, options.until),
+      multicast_(bootstrap, device, peers_, options.multicast, least_growth, options.until),
       unit_(std::max(peers_.unit, multicast_.unit())) {
   const std::size_t own = round_up(options.stride, unit_);
   const std::size_t stride = 2 * own;
@@ -121,7 +121,7 @@ void device_heap_memory::add_piece(std::size_t bytes, deadline until) {
 void device_heap_memory::grow_to(std::size_t bytes) {
   if (bytes <= size()) return;
   const std::size_t most = registration_range().first - size();
-  add_piece(std::min(round_up(bytes - size(), std::max(growth, unit_)), most),
+  add_piece(std::min(round_up(bytes - size(), std::max(least_growth, unit_)), most),
             deadline::after(timeout_));
 }
 

@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t none = ~std::size_t{0};
 
 /// Tells of one PE whether it is mapped, and for whom of this process.
-class introduction {
+class device_introduction {
  public:
-  introduction(const gpu::gpu& device, const device_peers& met, std::size_t me)
+  device_introduction(const gpu::gpu& device, const device_peers& met, std::size_t me)
       : device_(device), met_(met), me_(me) {}
 
   /// A PE of this process that reaches `pe` without regard to peer access; none.
@@ -95,7 +95,7 @@ device_peers device_peers::meet(bootstrap& bootstrap, const gpu::gpu& device,
       .number(std::int32_t{device.ordinal()});
   const auto all = bootstrap.all_gather(out.bytes(), until);
   const auto me = static_cast<std::size_t>(bootstrap.rank());
-  const introduction introduced(device, met, me);
+  const device_introduction introduced(device, met, me);
   for (std::size_t pe = 0; pe < all.size(); ++pe) {
     const auto& rank = met.ranks[pe];
     byte_reader in(all[pe]);

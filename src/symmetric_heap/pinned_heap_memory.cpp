@@ -12,7 +12,7 @@ namespace heddle {
 namespace {
 
 /// Small blocks do not each cost an agreement.
-constexpr std::size_t growth = std::size_t{2} << 20;
+constexpr std::size_t growth_step = std::size_t{2} << 20;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void pinned_heap_memory::grow_to(std::size_t bytes) {
   const std::size_t old = size();
   if (bytes <= old) return;
   const auto until = deadline::after(options_.timeout);
-  const std::size_t grown = std::min(round_up(bytes, growth), stride());
+  const std::size_t grown = std::min(round_up(bytes, growth_step), stride());
   agreed_step(bootstrap_, until, [&] { grow_file_to(grown); });
   share_everywhere(old, grown - old, until);
   set_size(grown);

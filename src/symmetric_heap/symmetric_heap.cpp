@@ -19,6 +19,7 @@
 #include "support/round_up.hpp"
 #include "support/throw_error.hpp"
 #include "symmetric_heap/agreed_step.hpp"
+#include "symmetric_heap/arena.hpp"
 #include "symmetric_heap/host_heap_memory.hpp"
 
 namespace heddle {
@@ -26,7 +27,6 @@ namespace heddle {
 namespace {
 
 constexpr std::size_t page = 4096;
-constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 /// A number that no other process has: neither one elsewhere nor the child of a fork.
 std::uint64_t this_process() {

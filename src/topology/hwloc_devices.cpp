@@ -52,9 +52,10 @@ bool is_nic(hwloc_obj_t object) {
   return device.class_id >> 8 == 0x02 || device.class_id == 0x0c06;
 }
 
-class reader {
+class device_reader {
  public:
-  reader(hwloc_topology_t topology, machine& machine) : topology_(topology), machine_(machine) {}
+  device_reader(hwloc_topology_t topology, machine& machine)
+      : topology_(topology), machine_(machine) {}
 
   void read() {
     // Parents first.
@@ -180,7 +181,7 @@ class reader {
 }  // namespace
 
 void read_hwloc_devices(hwloc_topology_t topology, machine& machine) {
-  reader(topology, machine).read();
+  device_reader(topology, machine).read();
 }
 
 std::string list_of(hwloc_const_bitmap_t set) {

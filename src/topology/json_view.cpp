@@ -25,17 +25,17 @@ void add(ordered_json& to, const pci_place& place) {
 }
 
 template <class Rows, class Describe>
-ordered_json list(const Rows& rows, Describe&& describe) {
+ordered_json list(const Rows& rows, Describe&& fields_of) {
   auto result = ordered_json::array();
-  for (const auto& each : rows) result.push_back(describe(each));
+  for (const auto& each : rows) result.push_back(fields_of(each));
   return result;
 }
 
-ordered_json describe(const package& package) {
+ordered_json fields_of(const package& package) {
   return {{"number", package.number}, {"model", package.model}, {"cores", package.cores}};
 }
 
-ordered_json describe(const numa_node& node) {
+ordered_json fields_of(const numa_node& node) {
   return {{"number", node.number},
           {"package", index_or_null(node.package)},
           {"cores", node.cores},
@@ -47,13 +47,13 @@ ordered_json describe(const numa_node& node) {
           {"cache_bytes", node.cache_bytes}};
 }
 
-ordered_json describe(const bridge& bridge) {
+ordered_json fields_of(const bridge& bridge) {
   ordered_json result = {{"address", bridge.address}, {"parent", index_or_null(bridge.parent)}};
   add(result, bridge.where);
   return result;
 }
 
-ordered_json describe(const nvlinks& links) {
+ordered_json fields_of(const nvlinks& links) {
   constexpr const char* kinds[] = {"gpu", "nvswitch", "other"};
   return {{"to", kinds[static_cast<int>(links.peer)]},
           {"index", index_or_null(links.index)},
@@ -61,35 +61,35 @@ ordered_json describe(const nvlinks& links) {
           {"gigabytes", links.gigabytes}};
 }
 
-ordered_json describe(const gpu& gpu) {
+ordered_json fields_of(const gpu& gpu) {
   ordered_json result = {{"name", gpu.name}};
   add(result, gpu.place);
-  result["nvlinks"] = list(gpu.links, [](const auto& each) { return describe(each); });
+  result["nvlinks"] = list(gpu.links, [](const auto& each) { return fields_of(each); });
   result["nvlinks_down"] = gpu.links_down;
   return result;
 }
 
-ordered_json describe(const nvswitch& nvswitch) {
+ordered_json fields_of(const nvswitch& nvswitch) {
   auto result = ordered_json::object();
   add(result, nvswitch.place);
   return result;
 }
 
-ordered_json describe(const nic_port& port) {
+ordered_json fields_of(const nic_port& port) {
   return {{"name", port.name},
           {"state", port.state},
           {"gigabits", port.gigabits},
           {"rdma", port.is_rdma}};
 }
 
-ordered_json describe(const nic& nic) {
+ordered_json fields_of(const nic& nic) {
   ordered_json result = {{"name", nic.name()}, {"model", nic.model}};
   add(result, nic.place);
-  result["ports"] = list(nic.ports, [](const auto& each) { return describe(each); });
+  result["ports"] = list(nic.ports, [](const auto& each) { return fields_of(each); });
   return result;
 }
 
-ordered_json describe(const pe& pe) {
+ordered_json fields_of(const pe& pe) {
   ordered_json result = {{"pe", pe.rank},
                          {"device", pe.device},
                          {"gpu", index_or_null(pe.gpu)},
@@ -137,7 +137,7 @@ ordered_json rails(const analysis& found) {
 std::string to_json(const machine& machine) {
   const auto found = analyse(machine);
   const auto all = [](const auto& rows) {
-    return list(rows, [](const auto& each) { return describe(each); });
+    return list(rows, [](const auto& each) { return fields_of(each); });
   };
   const ordered_json result = {{"name", machine.name},
                                {"source", machine.source},

@@ -34,9 +34,9 @@ struct link {
 };
 
 /// What the library has, asked for one GPU after the other.
-class reader {
+class nvlinks_reader {
  public:
-  reader(const nvml& library, machine& machine) : library_(library), machine_(machine) {}
+  nvlinks_reader(const nvml& library, machine& machine) : library_(library), machine_(machine) {}
 
   void read() {
     unsigned count = 0;
@@ -155,7 +155,7 @@ void add_nvlinks(machine& machine) {
   if (started.result() != 0)
     return note(fmt::format("starting NVIDIA's management library (NVML): {}",
                             library->error_string(started.result())));
-  reader(*library, machine).read();
+  nvlinks_reader(*library, machine).read();
   sort_gpus(machine);
 }
 

@@ -18,9 +18,9 @@ namespace {
 
 using anchor = svg_writer::anchor;
 
-class painter {
+class nvlinks_painter {
  public:
-  painter(svg_writer& svg, const machine& machine, const svg_layout& layout)
+  nvlinks_painter(svg_writer& svg, const machine& machine, const svg_layout& layout)
       : svg_(svg), machine_(machine), layout_(layout), bottom_(layout.bottom) {}
 
   double paint() {
@@ -134,7 +134,7 @@ class painter {
 }  // namespace
 
 double draw_nvlinks(svg_writer& svg, const machine& machine, const svg_layout& layout) {
-  return painter(svg, machine, layout).paint();
+  return nvlinks_painter(svg, machine, layout).paint();
 }
 
 }  // namespace heddle::topology

@@ -25,9 +25,9 @@ std::string short_name(const std::string& name) {
   return name.starts_with(maker) ? name.substr(maker.size()) : name;
 }
 
-class painter {
+class machine_painter {
  public:
-  explicit painter(const machine& machine)
+  explicit machine_painter(const machine& machine)
       : machine_(machine), found_(analyse(machine)), layout_(lay_out(machine)) {}
 
   std::string paint() {
@@ -224,6 +224,6 @@ class painter {
 
 }  // namespace
 
-std::string to_svg(const machine& machine) { return painter(machine).paint(); }
+std::string to_svg(const machine& machine) { return machine_painter(machine).paint(); }
 
 }  // namespace heddle::topology

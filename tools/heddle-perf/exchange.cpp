@@ -40,13 +40,13 @@ load load_of(pattern what, int n_pes, bool uneven) {
 constexpr std::size_t stride_of(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
 /// The bytes at each piece's start that change with every call back to back.
-constexpr std::size_t renewed = 32;
+constexpr std::size_t renewed_bytes = 32;
 
 /// One size of one pattern, of which a piece is so many units of `unit` elements.
-class measurement {
+class exchange_measurement {
  public:
-  measurement(const session& with, heddle_type_t type, std::size_t unit, int root,
-              unsigned char* input, unsigned char* output, bool in_place)
+  exchange_measurement(const session& with, heddle_type_t type, std::size_t unit, int root,
+                       unsigned char* input, unsigned char* output, bool in_place)
       : with_(with),
         what_(pattern_of(with.chosen.what.name)),
         uneven_(with.chosen.what.is_uneven),
@@ -77,10 +77,10 @@ class measurement {
   }
 
   void fill(int call) const { write_parts(call, SIZE_MAX); }
-  void renew(int call) const { write_parts(call, renewed); }
+  void renew(int call) const { write_parts(call, renewed_bytes); }
   [[nodiscard]] std::size_t count_wrong(int call) const { return read_parts(call, SIZE_MAX); }
   [[nodiscard]] std::size_t count_wrong_renewed(int call) const {
-    return read_parts(call, renewed);
+    return read_parts(call, renewed_bytes);
   }
   [[nodiscard]] static bool keeps_input() { return true; }
   [[nodiscard]] unsigned char* end() const {
@@ -272,8 +272,8 @@ void measure_size(const session& with, heddle_type_t type, std::size_t size, int
   std::vector<row> line;
   for (const bool in_place : {false, true})
     if (!in_place || what.has_in_place)
-      line.push_back(measurement(with, type, unit, root, in.as<unsigned char>(),
-                                 out.as<unsigned char>(), in_place)
+      line.push_back(exchange_measurement(with, type, unit, root, in.as<unsigned char>(),
+                                          out.as<unsigned char>(), in_place)
                          .run());
   with.out.add(line);
 }

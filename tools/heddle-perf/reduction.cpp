@@ -45,7 +45,7 @@ void name_plan(const session& with, kind what, std::size_t count, heddle_type_t 
 }
 
 /// The elements at each end of a piece that change with every call back to back.
-constexpr std::size_t renewed = 8;
+constexpr std::size_t renewed_elements = 8;
 
 /// A redop as the calls take it: mulsum is made, with the factor of exact_inputs.
 template <class T>
@@ -65,10 +65,11 @@ class made_op {
 
 /// One size, type, reduction and root, of which a piece is so many units of `unit` elements.
 template <class T>
-class measurement {
+class reduction_measurement {
  public:
-  measurement(const session& with, redop op, heddle::op made, const exact_inputs<T>& values,
-              std::size_t unit, int root, T* input, T* output, bool in_place)
+  reduction_measurement(const session& with, redop op, heddle::op made,
+                        const exact_inputs<T>& values, std::size_t unit, int root, T* input,
+                        T* output, bool in_place)
       : with_(with),
         what_(kind_of(with.chosen.what)),
         op_(op),
@@ -124,9 +125,9 @@ class measurement {
  private:
   static constexpr auto type = static_cast<heddle_type_t>(heddle::element_type<T>);
 
-  static std::size_t head_of(std::size_t count) { return std::min(count, renewed); }
+  static std::size_t head_of(std::size_t count) { return std::min(count, renewed_elements); }
   static std::size_t tail_of(std::size_t count) {
-    return std::min(count - head_of(count), renewed);
+    return std::min(count - head_of(count), renewed_elements);
   }
   /// The index of this PE's piece.
   [[nodiscard]] std::size_t mine() const {
@@ -185,7 +186,8 @@ void measure_type(const session& with, redop op, const device_buffer& in,
       with.out.progress(fmt::format("{} of {} bytes, {}, {}", with.chosen.what.name, size,
                                     name_of(type), name_of(op)));
       const auto run = [&](bool in_place) {
-        return measurement<T>(with, op, made, values, unit, root, in.as<T>(), out.as<T>(), in_place)
+        return reduction_measurement<T>(with, op, made, values, unit, root, in.as<T>(), out.as<T>(),
+                                        in_place)
             .run();
       };
       const auto apart = run(false);
