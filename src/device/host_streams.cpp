@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/quiet_thread.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle::exec {
@@ -119,7 +120,8 @@ class immediate_stream final : public stream {
 
 class queued_stream final : public stream {
  public:
-  explicit queued_stream(kernel_runner& runner) : runner_(runner), thread_([this] { serve(); }) {}
+  explicit queued_stream(kernel_runner& runner)
+      : runner_(runner), thread_(start_quietly("run a stream", [this] { serve(); })) {}
 
   ~queued_stream() override {
     {
@@ -127,6 +129,7 @@ class queued_stream final : public stream {
       closed_ = true;
     }
     changed_.notify_all();
+    thread_.join();
   }
 
   void launch(launch_shape shape, const kernel& kernel, const void* arguments, std::size_t bytes,
@@ -203,7 +206,7 @@ class queued_stream final : public stream {
   std::deque<std::function<void()>> queue_;
   std::exception_ptr failure_;
   bool closed_ = false;
-  std::jthread thread_;
+  std::thread thread_;
 };
 
 }  // namespace

@@ -36,7 +36,7 @@ heddle_status_t guarded(Body&& body) noexcept {
   } catch (const std::bad_alloc&) {
     return remember_error(HEDDLE_ERROR_OUT_OF_MEMORY, "the process is out of memory");
   } catch (const std::system_error& refused) {
-    return remember_error(HEDDLE_ERROR_SYSTEM, refused.what());  // a thread, mostly: ulimit -u
+    return remember_error(HEDDLE_ERROR_SYSTEM, refused.what());
   } catch (const std::exception& failure) {
     return remember_error(HEDDLE_ERROR_INTERNAL, failure.what());
   } catch (...) {

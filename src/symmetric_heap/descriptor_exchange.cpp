@@ -154,15 +154,18 @@ class round_of_exchange {
   }
 
   unique_fd call(int rank) const {
-    unique_fd connection(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    unique_fd connection(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     socklen_t length = 0;
     const auto address = address_of(bootstrap_.job_id(), rank, process(rank).nonce, length);
-    if (!connection ||
-        ::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+    while (!connection ||
+           ::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
       // It listened before it told of its socket.
       if (errno == ECONNREFUSED) throw_gone(rank);
-      throw_system_error(errno, "connecting to PE {} (process {}) of this host for its memory",
-                         rank, process(rank).pid);
+      // Of more PEs than its backlog takes, others are accepted first.
+      if (errno != EAGAIN || until_.passed())
+        throw_system_error(errno, "connecting to PE {} (process {}) of this host for its memory",
+                           rank, process(rank).pid);
+      wait_a_moment();
     }
     if (!is_process(connection.get(), process(rank).pid))
       throw_error(HEDDLE_ERROR_SYSTEM,
@@ -186,10 +189,14 @@ class round_of_exchange {
       if (errno == EPIPE || errno == ECONNRESET) return false;
       if (errno != ETOOMANYREFS || until_.passed())
         throw_system_error(errno, "sending the heap's descriptor to PE {}", rank);
-      if (auto loss = bootstrap_.first_loss()) throw_lost(*loss);
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      wait_a_moment();
     }
     return true;
+  }
+
+  void wait_a_moment() const {
+    if (auto loss = bootstrap_.first_loss()) throw_lost(*loss);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 
   /// Accepts one connection, of the awaited rank or of whoever comes before it.
