@@ -195,7 +195,7 @@ HEDDLE_API heddle_status_t heddle_malloc_host(heddle_runtime_t runtime, size_t b
 /// Resizes, keeping the first min(old, new) bytes. NULL allocates; bytes = 0 frees and gives NULL.
 HEDDLE_API heddle_status_t heddle_realloc(heddle_runtime_t runtime, void* ptr, size_t bytes,
                                           void** result);
-/// Starts with a barrier, host calls' puts complete: no PE uses the memory. NULL is allowed.
+/// Begins with a barrier; what host calls and ended kernels have put is there. NULL is allowed.
 HEDDLE_API heddle_status_t heddle_free(heddle_runtime_t runtime, void* ptr);
 
 /// The address at which this PE can load and store the object that `symmetric` is on `pe` of the

@@ -176,7 +176,7 @@ heddle_runtime::~heddle_runtime() {
 
 void heddle_runtime::complete_puts() {
   const auto& world = world_->host_ref();
-  for (int i = 0; i < world.n_contexts(); ++i) world.context(i).quiet();
+  for (int i = 0; i < world.n_contexts(); ++i) world.context(i).quiet_everything();
 }
 
 void heddle_runtime::barrier() {

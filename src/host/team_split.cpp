@@ -111,9 +111,8 @@ void heddle_team::retire() {
                       name_);
   // After the barrier's own words. Where the others have met, one of them may have made its place
   // zero by now, and a new team may be there: that has another id.
-  host_ref().fence();
   auto* mail = runtime_.team_places().mail_slots(place_);
-  for (int pe = 0; pe < n_pes(); ++pe) host_ref().p(&mail[my_pe()].has_left, id_, pe);
+  for (int pe = 0; pe < n_pes(); ++pe) host_ref().tell(&mail[my_pe()].has_left, id_, pe);
   // Where a barrier goes through others, what a PE has sent here may come after it, but not after
   // this word.
   if (!host_ref().has_remote() || n_pes() <= heddle::barrier_memory::max_direct) return;

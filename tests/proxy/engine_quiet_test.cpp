@@ -79,6 +79,48 @@ TEST_CASE("a quiet waits for reads that were posted before it, in whichever orde
   CHECK(f.engine.carry_out(quiet));
 }
 
+TEST_CASE("a quiet of everything waits for what other quiets are not about") {
+  fixture f;
+  auto own = f.command_to(1, command_kind::put);
+  own.what.flags = command::has_payload | command::unheeded;
+  CHECK(f.engine.carry_out(own));
+  f.progress();
+  auto quiet = f.command_to(-1, command_kind::quiet);
+  CHECK(f.engine.carry_out(quiet));
+  auto everything = f.command_to(-1, command_kind::quiet);
+  everything.what.flags |= command::everything;
+  CHECK_FALSE(f.engine.carry_out(everything));
+  f.progress();
+  CHECK(f.engine.awaited() == std::vector<int>{1});
+  f.acknowledged();
+  CHECK(f.engine.carry_out(everything));
+}
+
+TEST_CASE("a quiet of everything waits for what was posted of a put that was given up") {
+  transport::traits traits;
+  traits.most_message_bytes = 256;
+  fixture f(traits);
+  std::vector<std::byte> there(lane_state::window * traits.most_message_bytes);
+  const std::vector<std::byte> own(there.size());
+  f.engine.add_memory(0, 4096, there.data(), there.size());
+  auto put = f.command_to(1, command_kind::put);
+  put.what.remote = 4096;
+  put.what.flags |= command::has_payload;
+  put.what.bytes = own.size();
+  put.payload[0] = own;
+  CHECK_FALSE(f.engine.carry_out(put));
+  f.progress();
+  REQUIRE(f.sent(1, record_kind::put) == lane_state::window);
+  f.producer.given_up = put.index;
+  CHECK(f.engine.carry_out(put));
+  auto everything = f.command_to(-1, command_kind::quiet);
+  everything.what.flags |= command::everything;
+  CHECK_FALSE(f.engine.carry_out(everything));
+  f.progress();
+  f.acknowledged();
+  CHECK(f.engine.carry_out(everything));
+}
+
 TEST_CASE("who is awaited are the peers that a quiet lacks, also after it was given up") {
   fixture f;
   put_to(f, 1, 1);

@@ -9,6 +9,8 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -112,16 +114,17 @@ TEST_CASE("who holds the lock of driving hears of all who came meanwhile") {
 
 struct fixture {
   explicit fixture(transport::traits traits = {},
-                   const std::function<void(scripted_transport&)>& prepare = {}) {
+                   const std::function<void(scripted_transport&)>& prepare = {},
+                   bool has_kernels_elsewhere = false) {
     auto made = std::make_unique<scripted_transport>(traits);
     network = made.get();
     if (prepare) prepare(*network);
     const proxy::options options{
         .engine = {.my_pe = 0, .n_pes = 2, .lanes = 1, .job = 1, .device = nullptr},
         .contexts = 1,
-        .looks_by_itself = false,
-        .make_shared_memory = {},
-        .make_device_memory = {},
+        .looks_by_itself = has_kernels_elsewhere,
+        .make_shared_memory = zeros,
+        .make_device_memory = zeros,
         .regions = {{reinterpret_cast<const byte*>(heap.data()), heap.size()}, {nullptr, 0}},
         .on_failure = [this](int pe, const std::string& reason) {
           const std::scoped_lock lock(guard);
@@ -130,6 +133,11 @@ struct fixture {
     tested = std::make_unique<proxy>(std::move(made), options);
     tested->add_memory(0, 0, heap.data(), heap.size());
     tested->expose(0, 0, heap.data(), heap.size());
+  }
+  static std::shared_ptr<void> zeros(std::size_t bytes) {
+    std::shared_ptr<void> made(std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096), std::free);
+    std::memset(made.get(), 0, bytes);
+    return made;
   }
   std::uint64_t submit(command_kind kind, std::size_t bytes) {
     command what{};
@@ -201,6 +209,36 @@ TEST_CASE("a network that throws when it is about to be waited for loses all PEs
   CHECK(within_seconds(20, [&] { return f.is_replied(get); }));
   REQUIRE(within_seconds(20, [&] { return !f.told().empty(); }));
   CHECK(f.told()[0] == std::pair<int, std::string>{-1, "the card is gone"});
+}
+
+TEST_CASE("a quiet of the host is about what kernels have posted in its context before it") {
+  const bool has_kernels_elsewhere = true;
+  fixture f(
+      {}, [](scripted_transport& network) { network.no_room = {1}; }, has_kernels_elsewhere);
+  const auto before = f.submit(command_kind::quiet, 0);
+  CHECK(within_seconds(20, [&] { return f.is_replied(before); }));
+  command put{};
+  put.kind = command_kind::put;
+  put.flags = command::has_payload;
+  put.pe = 1;
+  put.bytes = 8;
+  const auto& kernels = f.tested->kernel_ref().queues[0];
+  kernels.submit(kernels.try_take(8), put, f.local.data());
+  const auto quiet = f.submit(command_kind::quiet, 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CHECK_FALSE(f.is_replied(quiet));
+  // There is room again; then the peer acknowledges all.
+  auto* network = f.network;
+  network->happens([network](transport::listener&) { network->no_room = {}; });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CHECK_FALSE(f.is_replied(quiet));
+  network->happens([network](transport::listener& to) {
+    auto answer = frame_maker(1, 1, 0);
+    answer.header().has_records = 0;
+    answer.header().acknowledged = network->sent.back().header().sequence;
+    to.on_message(answer.bytes());
+  });
+  CHECK(within_seconds(20, [&] { return f.is_replied(quiet); }));
 }
 
 TEST_CASE("what waits for room is tried again, but not all the time") {

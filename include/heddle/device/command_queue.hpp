@@ -57,8 +57,9 @@ struct alignas(cache_line) command {
     wants_reply = 1,  ///< the producer waits: for a put until its source may be reused
     has_payload = 2,  ///< the data is in the slots behind
     has_signal = 4,
-    unheeded = 8,  ///< quiet and fence are not about it: heddle's own, answered in another way
-    lent = 16      ///< with wants_reply: that it has come is all that the producer asks
+    unheeded = 8,    ///< quiet and fence are not about it: heddle's own, answered in another way
+    lent = 16,       ///< with wants_reply: that it has come is all that the producer asks
+    everything = 32  ///< of a quiet: it is about the unheeded and what was given up, too
   };
   static constexpr size_t most_unit = 128;  ///< bytes of an element of iput and iget
 

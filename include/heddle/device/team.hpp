@@ -215,6 +215,9 @@ class team_ref {
   HEDDLE_APART HEDDLE_FN uint64_t send_borrowed(byte* dst, const byte* src, size_t bytes,
                                                 uint64_t* word, uint64_t value, int pe) const;
   HEDDLE_APART HEDDLE_FN void await_borrowed(uint64_t sent, int pe) const;
+  /// quiet, and about what heddle itself has sent and what was given up, too: nothing of this
+  /// context comes to any PE's memory after it. By one thread, before the memory is another's.
+  HEDDLE_FN void quiet_everything() const;
   /// What was sent leaves now, if it was kept for others to come.
   HEDDLE_FN void end_row() const;
   /// Who writes into a peer's own memory without waiting for that peer looks itself whether to go
@@ -357,7 +360,7 @@ class team_ref {
   HEDDLE_FN T remote_atomic(const T* word, atomic_op op, T value, T compare, bool fetches,
                             int pe) const;
   HEDDLE_APART HEDDLE_FN void remote_fence() const;
-  HEDDLE_APART HEDDLE_FN void remote_quiet() const;
+  HEDDLE_APART HEDDLE_FN void remote_quiet(uint8_t flags = 0) const;
   HEDDLE_APART HEDDLE_FN void remote_abort(int pe, uint64_t code, const void* told, size_t bytes,
                                            const void* to) const;
   HEDDLE_FN void set_abort_word(int pe, uint64_t code) const;

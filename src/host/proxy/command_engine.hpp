@@ -246,6 +246,7 @@ class command_engine final : transport::listener {
 
   // The order of commands (ordering.cpp)
   void heed(int pe, int lane_index);
+  void heed_everything(int lane_index);
   [[nodiscard]] bool fence_allows(int pe, int lane_index);
   bool fence(active_command& command);
   /// What quiet waits for if it begins now.

@@ -35,13 +35,25 @@ bool command_queue::fetch() {
     active_.payload[0] = {ring + first, here};
     active_.payload[1] = {ring, slot.bytes - here};
   }
+  const bool is_about_kernels = kernels_ && slot.kind == command_kind::quiet;
+  after_kernels_ = is_about_kernels ? kernels_->end_of_finished() : 0;
   is_active_ = true;
   return true;
+}
+
+std::uint64_t command_queue::end_of_finished() const {
+  std::uint64_t end = next_;
+  for (;;) {
+    const command& slot = shared_.ring[end % slots];
+    if (load(&slot.turn, acquire) != end + 1) return end;
+    end += slots_of(slot);
+  }
 }
 
 bool command_queue::consume(command_engine& engine, int most) {
   bool moved = false;
   for (int i = 0; i < most && (is_active_ || fetch()); ++i) {
+    if (kernels_ && kernels_->next_ < after_kernels_) break;
     if (!engine.carry_out(active_)) break;
     next_ += slots_of(active_.what);
     is_active_ = false;

@@ -20,7 +20,10 @@ class command_queue final : public command_engine::producer {
     alignas(2 * cache_line) std::uint64_t consumed;
   };
 
-  command_queue(shared_words& shared, int lane) : shared_(shared) {
+  /// `kernels`: the queue of the same context that a device's kernels fill, where that is another
+  /// one. A quiet in this one is about what was in that one before it, too.
+  command_queue(shared_words& shared, int lane, const command_queue* kernels = nullptr)
+      : shared_(shared), kernels_(kernels) {
     active_.from = this;
     active_.lane = lane;
   }
@@ -43,14 +46,18 @@ class command_queue final : public command_engine::producer {
 
  private:
   bool fetch();
+  /// Where what producers have finished by now ends.
+  [[nodiscard]] std::uint64_t end_of_finished() const;
   /// Gives slots back to the producers: in order, those with which they are done.
   void give_back();
   [[nodiscard]] bool is_done_with(const command& what, std::uint64_t index) const;
 
   shared_words& shared_;
+  const command_queue* const kernels_;
   std::uint64_t next_ = 0;  ///< to be handed over
   std::uint64_t given_back_ = 0;
   bool is_active_ = false;
+  std::uint64_t after_kernels_ = 0;  ///< up to where kernels_ is to be handed over before it
   command_engine::active_command active_;
 };
 

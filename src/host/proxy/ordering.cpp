@@ -66,9 +66,18 @@ command_engine::quiet_mark command_engine::mark_of(int pe, const lane_state& sta
 
 void command_engine::mark(active_command& command) {
   if (!command.marks.empty()) return;
+  if (command.what.flags & command::everything) heed_everything(command.lane);
   for (const int pe : dirty_[static_cast<std::size_t>(command.lane)])
     command.marks.push_back(mark_of(pe, lane(pe, command.lane)));
   marked_.push_back(&command);
+}
+
+/// Nobody waits for what those that are lost, or have left, are sent.
+void command_engine::heed_everything(int lane_index) {
+  for (int pe = 0; pe < options_.n_pes; ++pe) {
+    const auto& peer = peers_[static_cast<std::size_t>(pe)];
+    if (peer && !peer->is_lost && !peer->has_left) heed(pe, lane_index);
+  }
 }
 
 void command_engine::unmark(const active_command& command) {

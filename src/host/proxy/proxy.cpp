@@ -73,11 +73,9 @@ proxy::proxy(std::unique_ptr<transport> network, const options& options)
       on_failure_(options.on_failure),
       doorbell_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
   if (!doorbell_) throw_system_error(errno, "making the proxy's doorbell (eventfd)");
+  if (looks_by_itself_) add_queues(options, false, kernel_ref_);
   add_queues(options, true, host_ref_);
-  if (looks_by_itself_)
-    add_queues(options, false, kernel_ref_);
-  else
-    kernel_ref_ = host_ref_;
+  if (!looks_by_itself_) kernel_ref_ = host_ref_;
   thread_ = start_quietly("serve the proxy", [this] { run(); });
 }
 
@@ -118,13 +116,15 @@ void proxy::add_queues(const options& options, bool for_host, proxy_ref& ref) {
   ref.settle = [](void* self) { static_cast<proxy*>(self)->settle(); };
   std::copy(std::begin(options.regions), std::end(options.regions), ref.regions);
   for (int i = 0; i < options.contexts; ++i) {
+    const bool has_kernels = for_host && looks_by_itself_;  // whose queues are there already
+    const auto* kernels = has_kernels ? queues_[static_cast<std::size_t>(i)].queue.get() : nullptr;
     queue_memory& made = queues_.emplace_back();
     constexpr std::size_t shared_bytes = sizeof(command_queue::shared_words);
     constexpr std::size_t head_bytes = sizeof(command_queue_ref::head_words);
     made.shared = for_host ? host_memory(shared_bytes) : options.make_shared_memory(shared_bytes);
     made.head = for_host ? host_memory(head_bytes) : options.make_device_memory(head_bytes);
     auto& words = *static_cast<command_queue::shared_words*>(made.shared.get());
-    made.queue = std::make_unique<command_queue>(words, i);
+    made.queue = std::make_unique<command_queue>(words, i, kernels);
     ref.queues[i] = {static_cast<command_queue_ref::head_words*>(made.head.get()), &words.consumed,
                      words.ring, words.replies};
   }

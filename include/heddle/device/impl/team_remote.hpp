@@ -329,11 +329,11 @@ HEDDLE_APART HEDDLE_FN inline void team_ref::remote_fence() const {
   (void)post(what, nullptr);
 }
 
-HEDDLE_APART HEDDLE_FN inline void team_ref::remote_quiet() const {
+HEDDLE_APART HEDDLE_FN inline void team_ref::remote_quiet(uint8_t flags) const {
   command what{};
   what.kind = command_kind::quiet;
   what.pe = -1;
-  what.flags = command::wants_reply;
+  what.flags = command::wants_reply | flags;
   (void)await_reply(post(what, nullptr), operation::quiet, -1);
 }
 

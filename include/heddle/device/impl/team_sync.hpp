@@ -28,6 +28,11 @@ HEDDLE_FN inline void team_ref::quiet() const {
   if (proxy_) apart().remote_quiet();
 }
 
+HEDDLE_FN inline void team_ref::quiet_everything() const {
+  system_fence();
+  if (proxy_) apart().remote_quiet(command::everything);
+}
+
 HEDDLE_FN inline void team_ref::tell(uint64_t* word, uint64_t value, int pe) const {
   release_fence();
   tell_next(word, value, pe);
