@@ -181,7 +181,12 @@ void heddle_runtime::complete_puts() {
 
 void heddle_runtime::barrier() {
   // All PEs find the same here, where one may map all and another not.
-  if (network_ || !why_no_network_.empty()) return bootstrap_->barrier(wait_deadline());
+  if (network_ || !why_no_network_.empty()) {
+    bootstrap_->barrier(wait_deadline());
+    // Who has waited in vain for what was posted has come all the same.
+    world_->check();
+    return;
+  }
   if (world_->host_ref().barrier(heddle::thread_group{}, heddle::team_memory::host_barrier) !=
       heddle::wait_status::ok)
     world_->check();

@@ -53,7 +53,7 @@ std::uint64_t command_queue::end_of_finished() const {
 bool command_queue::consume(command_engine& engine, int most) {
   bool moved = false;
   for (int i = 0; i < most && (is_active_ || fetch()); ++i) {
-    if (kernels_ && kernels_->next_ < after_kernels_) break;
+    if (kernels_ && kernels_->next_ < after_kernels_ && !gave_up(active_.index)) break;
     if (!engine.carry_out(active_)) break;
     next_ += slots_of(active_.what);
     is_active_ = false;
