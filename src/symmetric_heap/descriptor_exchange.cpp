@@ -162,9 +162,10 @@ class round_of_exchange {
       // It listened before it told of its socket.
       if (errno == ECONNREFUSED) throw_gone(rank);
       // Of more PEs than its backlog takes, others are accepted first.
-      if (errno != EAGAIN || until_.passed())
+      if (errno != EAGAIN)
         throw_system_error(errno, "connecting to PE {} (process {}) of this host for its memory",
                            rank, process(rank).pid);
+      throw_if_passed(rank, "accepted connections for its memory");
       wait_a_moment();
     }
     if (!is_process(connection.get(), process(rank).pid))
@@ -273,10 +274,14 @@ class round_of_exchange {
       if (ready < 0 && errno != EINTR)
         throw_system_error(errno, "waiting until PE {} has {}", rank, what);
       if (auto loss = bootstrap_.first_loss()) throw_lost(*loss);
-      if (until_.passed())
-        throw_error(HEDDLE_ERROR_TIMEOUT, "PE {} of this host has not {} in time", rank, what);
+      throw_if_passed(rank, what);
       if (ready > 0) return;
     }
+  }
+
+  void throw_if_passed(int rank, const char* what) const {
+    if (until_.passed())
+      throw_error(HEDDLE_ERROR_TIMEOUT, "PE {} of this host has not {} in time", rank, what);
   }
 
   bootstrap& bootstrap_;
