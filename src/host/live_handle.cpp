@@ -13,7 +13,9 @@
 namespace heddle {
 
 constinit std::atomic<std::uint64_t> live_handle::destroyed_{0};
-constinit thread_local live_handle::sight live_handle::last_seen_{};
+// GCC goes by the definition where it sees both.
+[[gnu::tls_model(
+    "initial-exec")]] constinit thread_local live_handle::sight live_handle::last_seen_{};
 
 namespace {
 
