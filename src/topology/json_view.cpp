@@ -25,9 +25,9 @@ void add(ordered_json& to, const pci_place& place) {
 }
 
 template <class Rows, class Describe>
-ordered_json list(const Rows& rows, Describe&& fields_of) {
+ordered_json list(const Rows& rows, Describe&& describe) {
   auto result = ordered_json::array();
-  for (const auto& each : rows) result.push_back(fields_of(each));
+  for (const auto& each : rows) result.push_back(describe(each));
   return result;
 }
 
