@@ -40,4 +40,6 @@ std::string host_identity() {
                      namespace_inode("/proc/self/ns/pid"));
 }
 
+std::string_view machine_of(std::string_view host) { return host.substr(0, host.find('.')); }
+
 }  // namespace heddle

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace heddle {
 
@@ -17,5 +18,9 @@ namespace heddle {
 ///
 /// Letters, digits, '.', '-' only. Throws HEDDLE_ERROR_SYSTEM when /proc cannot be read.
 std::string host_identity();
+
+/// Of an identity, of an imitated host's too, the boot id: the processors and the memory of one
+/// machine are shared by all that has the same, in whatever container.
+std::string_view machine_of(std::string_view host);
 
 }  // namespace heddle

@@ -40,6 +40,8 @@ std::unique_ptr<bootstrap> imitate_hosts(std::unique_ptr<bootstrap> real, int pe
   return std::make_unique<imitated_hosts>(std::move(real), pes_per_host);
 }
 
-std::string_view machine_of(std::string_view host) { return host.substr(0, host.find(separator)); }
+std::string_view real_host_of(std::string_view host) {
+  return host.substr(0, host.find(separator));
+}
 
 }  // namespace heddle

@@ -13,7 +13,7 @@ namespace heddle {
 /// number: programs for several hosts can be tried on one. As it is where that is 0.
 std::unique_ptr<bootstrap> imitate_hosts(std::unique_ptr<bootstrap> real, int pes_per_host);
 
-/// The host, which may be imitated, without what tells it from others of the same machine.
-std::string_view machine_of(std::string_view host);
+/// The host whose memory and network these share, without the number of one that is imitated.
+std::string_view real_host_of(std::string_view host);
 
 }  // namespace heddle

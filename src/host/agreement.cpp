@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bootstrap/imitated_hosts.hpp"
+#include "bootstrap/host_identity.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle {

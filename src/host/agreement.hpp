@@ -12,8 +12,8 @@ namespace heddle {
 /// alike and their collectives to meet: library, and the variables that choose how. Throws
 /// HEDDLE_ERROR_MISMATCH, on every PE, with the first that differs from PE 0. The heap's size may
 /// differ: all reserve the largest that is asked for, or, if none is, what the smallest machine
-/// can. Fills in how long to spin, by the processors on which the PEs of this host may run. How
-/// many PEs take turns on a processor of the host where they have the fewest; the same on all.
+/// can. Fills in how long to spin, by the processors on which the PEs of this machine may run. How
+/// many PEs take turns on a processor of the machine where they have the fewest; the same on all.
 /// Collective.
 double agree_on_settings(bootstrap& bootstrap, environment& settings, const tuning& costs,
                          deadline until);

@@ -51,9 +51,9 @@ std::string not_wanted(const std::string& kind, const environment& settings) {
   return kind == "verbs" && settings.ib_disable ? "HEDDLE_IB_DISABLE=1" : "";
 }
 
-bool all_on_one_machine(const bootstrap& bootstrap) {
+bool all_on_one_host(const bootstrap& bootstrap) {
   for (int pe = 0; pe < bootstrap.size(); ++pe)
-    if (machine_of(bootstrap.host_of(pe)) != machine_of(bootstrap.host_of(0))) return false;
+    if (real_host_of(bootstrap.host_of(pe)) != real_host_of(bootstrap.host_of(0))) return false;
   return true;
 }
 
@@ -83,7 +83,7 @@ libfabric_options libfabric_settings(const environment& settings, const bootstra
   options.gpu = device.memory_for_cards();
   options.provider = settings.fabric_provider;
   options.interfaces = settings.socket_ifname;
-  options.one_host = all_on_one_machine(bootstrap);
+  options.one_host = all_on_one_host(bootstrap);
   options.cards_only = wants_cards_only(settings);
   options.ib_disable = settings.ib_disable;
   options.ib_hca = settings.ib_hca;
@@ -96,7 +96,7 @@ tcp_options tcp_settings(const environment& settings, const bootstrap& bootstrap
   options.congestion = settings.tcp_congestion;
   options.lanes = settings.contexts;
   options.interfaces = settings.socket_ifname;
-  options.one_host = all_on_one_machine(bootstrap);
+  options.one_host = all_on_one_host(bootstrap);
   options.timeout = std::chrono::duration<double>(settings.timeout);
   options.job_token = token_of(bootstrap, "tcp");
   return options;

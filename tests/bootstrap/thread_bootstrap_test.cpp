@@ -71,7 +71,7 @@ TEST_CASE("on_lost with an empty function waits for a running call") {
   reporter.join();
 }
 
-TEST_CASE("PEs count as on hosts of so many each, and are on one machine all the same") {
+TEST_CASE("PEs count as on hosts of so many each, and are on one all the same") {
   thread_rendezvous job(5);
   const auto real = imitate_hosts(job.join(3), 0);
   CHECK(real->host_of(0) == real->host_of(4));
@@ -83,7 +83,8 @@ TEST_CASE("PEs count as on hosts of so many each, and are on one machine all the
   CHECK(one->host_of(3) != one->host_of(4));
   CHECK(local_rank(*one) == 0);
   CHECK(local_rank(*imitate_hosts(job.join(1), 2)) == 1);
-  for (int rank = 0; rank < 5; ++rank) CHECK(machine_of(one->host_of(rank)) == real->host_of(rank));
+  for (int rank = 0; rank < 5; ++rank)
+    CHECK(real_host_of(one->host_of(rank)) == real->host_of(rank));
 }
 
 TEST_CASE("all ranks know of a loss before the first is told") {
