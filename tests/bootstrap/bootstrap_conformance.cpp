@@ -172,11 +172,12 @@ void barrier_waits_for_the_last(rank_context& context) {
 void deadline_names_the_missing_rank(rank_context& context) {
   auto& self = context.self;
   const int late = self.size() - 1;
+  self.barrier(soon());
   if (self.rank() == late) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1400));
   } else {
     auto text = error_of(HEDDLE_ERROR_TIMEOUT,
-                         [&] { self.barrier(deadline::after(std::chrono::milliseconds(200))); });
+                         [&] { self.barrier(deadline::after(std::chrono::milliseconds(600))); });
     expect_contains(text, "barrier");
     expect_contains(text, fmt::format("rank {} of {} did not arrive", late, self.size()));
   }

@@ -38,20 +38,20 @@ namespace {
 
 deadline late() { return deadline::after(60s); }
 
-/// How many ranks have been told of a failure: a word that the processes of a run share.
-class told_ranks {
+/// How many ranks have come to a point: a word that the processes of a run share.
+class rank_count {
  public:
-  told_ranks()
+  rank_count()
       : count_(static_cast<std::atomic<int>*>(::mmap(nullptr, sizeof(std::atomic<int>),
                                                      PROT_READ | PROT_WRITE,
                                                      MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
     REQUIRE(count_ != MAP_FAILED);
   }
-  ~told_ranks() { ::munmap(count_, sizeof(std::atomic<int>)); }
-  told_ranks(const told_ranks&) = delete;
-  told_ranks& operator=(const told_ranks&) = delete;
+  ~rank_count() { ::munmap(count_, sizeof(std::atomic<int>)); }
+  rank_count(const rank_count&) = delete;
+  rank_count& operator=(const rank_count&) = delete;
 
-  /// This one is; returns when `n` are.
+  /// This one has; returns when `n` have.
   void add(int n) {
     ++*count_;
     for (const auto until = deadline::after(10s); *count_ < n && !until.passed();)
@@ -64,7 +64,7 @@ class told_ranks {
 
 /// A rank of three processes that have introduced themselves to each other.
 struct introduced_rank {
-  introduced_rank(const heddle_unique_id_t& id, int rank, told_ranks& told)
+  introduced_rank(const heddle_unique_id_t& id, int rank, rank_count& told)
       : self(join_unique_id(id, rank, 3, "=lo", late())), exchange(*self), told(told) {
     ranks = exchange.introduce(late());
   }
@@ -74,13 +74,13 @@ struct introduced_rank {
   std::unique_ptr<bootstrap> self;
   descriptor_exchange exchange;
   std::vector<rank_process> ranks;
-  told_ranks& told;
+  rank_count& told;  ///< of a failure
 };
 
 /// What rank 0 and two forked processes make of `body`, which returns 0 if it is right.
 std::vector<int> run(const std::function<int(introduced_rank&)>& body) {
   const auto id = make_unique_id("=lo");
-  told_ranks told;
+  rank_count told;
   const auto run_rank = [&](int rank) {
     try {
       introduced_rank mine(id, rank, told);
@@ -269,7 +269,9 @@ TEST_CASE("strangers get no descriptor, and keep nobody from the others'") {
 }
 
 TEST_CASE("a process that is killed before it connects is named at once") {
-  CHECK(run([](introduced_rank& mine) {
+  rank_count introduced;
+  CHECK(run([&](introduced_rank& mine) {
+          introduced.add(3);
           if (mine.self->rank() == 1) {
             std::this_thread::sleep_for(200ms);
             ::raise(SIGKILL);
