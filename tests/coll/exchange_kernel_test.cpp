@@ -18,6 +18,7 @@ using namespace heddle;
 using heddle::testing::block_threads;
 using heddle::testing::is_cut_short;
 using heddle::testing::local_team;
+using heddle::testing::patient;
 
 namespace {
 
@@ -332,7 +333,7 @@ TEST_CASE("who comes after the others have given up writes nothing into their me
 TEST_CASE("a PE that does not come is named by those that wait for it") {
   for (const ways& by : all_ways) {
     CAPTURE(by.name);
-    const local_team team(3, {.threads = block_threads(), .timeout = 0.3});
+    const local_team team(3, {.threads = block_threads(), .timeout = patient(0.3)});
     team.run([&](int pe) {
       if (pe == 1) return;
       const auto args = args_of(pattern::all_gather, pe, 0, 200'000, by);

@@ -121,7 +121,7 @@ TEST_CASE("by leaders, beside reductions of the same slots, by all or by rails")
 TEST_CASE("by leaders, a PE that does not come is named on its host and on the others") {
   for (const int absent : {0, 1, 3}) {
     CAPTURE(absent);
-    const local_team team(4, {.threads = block_threads(), .timeout = 0.3});
+    const local_team team(4, {.threads = block_threads(), .timeout = patient(0.3)});
     const auto domains = domains_of(4, 2, false);
     team.run([&](int pe) {
       if (pe != absent) CHECK_THROWS(exchange(team, domains, pe, 1, {false, memory::symmetric, 8}));

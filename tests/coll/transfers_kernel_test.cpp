@@ -18,6 +18,7 @@ using namespace heddle;
 using heddle::testing::block_threads;
 using heddle::testing::is_cut_short;
 using heddle::testing::local_team;
+using heddle::testing::patient;
 
 namespace {
 
@@ -242,7 +243,7 @@ TEST_CASE("sends, receives and exchanges take turns in the same mailboxes") {
 
 TEST_CASE("a send and a receive of different sizes that meet abort the team, and a lone one ends") {
   for (const bool alone : {false, true}) {
-    const local_team team(2, {.threads = block_threads(), .timeout = 0.3});
+    const local_team team(2, {.threads = block_threads(), .timeout = patient(0.3)});
     CHECK_NOTHROW(team.run([&](int pe) {
       if (alone && pe == 1) return;
       transfer_list list;

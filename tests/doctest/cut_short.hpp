@@ -18,4 +18,10 @@ inline int block_threads(int otherwise = 1) {
   return threads ? std::atoi(threads) : otherwise;
 }
 
+/// For a wait that is to pass its deadline, where what comes before it has the same one: longer
+/// under the sanitizers.
+inline double patient(double seconds) {
+  return std::getenv("HEDDLE_DEV_TEST_THREADS") ? 2 * seconds : seconds;
+}
+
 }  // namespace heddle::testing

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "doctest/cut_short.hpp"
 #include "doctest/run_pes.hpp"
 #include "host/outcomes.hpp"
 
@@ -20,6 +21,7 @@ using heddle::runtime;
 using heddle::testing::check_error;
 using heddle::testing::environment_variable;
 using heddle::testing::of;
+using heddle::testing::patient;
 using heddle::testing::run_pes;
 
 namespace {
@@ -371,7 +373,7 @@ TEST_CASE("HEDDLE_CHECK=1 names who calls differently") {
 }
 
 TEST_CASE("a PE that does not come is named, whoever waits for it") {
-  environment_variable timeout("HEDDLE_TIMEOUT", "0.5");
+  environment_variable timeout("HEDDLE_TIMEOUT", std::to_string(patient(0.5)));
   run_pes(3, [](runtime& self) {
     const auto team = self.world().handle();
     if (self.my_pe() == 1) return;  // leaves at the end of its thread

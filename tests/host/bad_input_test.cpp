@@ -5,14 +5,14 @@
 #include <unistd.h>
 
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <heddle/device/launch.hpp>
 #include <heddle/heddle.hpp>
+#include <latch>
 #include <limits>
 #include <string>
-#include <thread>
 
+#include "doctest/cut_short.hpp"
 #include "doctest/run_pes.hpp"
 #include "host/outcomes.hpp"
 
@@ -26,6 +26,7 @@ using heddle::testing::check_error;
 using heddle::testing::environment_variable;
 using heddle::testing::of;
 using heddle::testing::outcome;
+using heddle::testing::patient;
 using heddle::testing::run_pes;
 
 constexpr auto invalid = HEDDLE_ERROR_INVALID_ARGUMENT;
@@ -412,17 +413,20 @@ TEST_CASE("what a kernel throws is the kernel's, and it cannot wait for its own 
 
 TEST_CASE("a wait past its deadline names the PE, the operation, the word and the culprit" *
           doctest::test_suite("threads")) {
-  environment_variable timeout("HEDDLE_TIMEOUT", "0.3");
+  environment_variable timeout("HEDDLE_TIMEOUT", std::to_string(patient(0.3)));
+  std::latch both_told(2);
   std::array<outcome, 3> got;
   heddle::run_as_threads(3, [&](runtime& self) {
     const auto world = self.world();
     float x = 1;
     // PE 2 does not come; the others wait for it, and each says so.
-    if (self.my_pe() < 2)
+    if (self.my_pe() < 2) {
       got[static_cast<std::size_t>(self.my_pe())] =
           of(heddle_all_reduce(world.handle(), &x, &x, 1, HEDDLE_FLOAT32, HEDDLE_SUM, nullptr));
-    else
-      std::this_thread::sleep_for(std::chrono::milliseconds(900));
+      both_told.count_down();
+    } else {
+      both_told.wait();
+    }
     const auto after = of(heddle_barrier(world.handle()));
     CHECK((after.status == HEDDLE_ERROR_TIMEOUT || after.status == HEDDLE_ERROR_ABORTED));
   });
@@ -466,7 +470,7 @@ TEST_CASE("streams of one runtime are none of another's") {
 }
 
 TEST_CASE("a wait past its deadline names the program's own address") {
-  const environment_variable soon("HEDDLE_TIMEOUT", "0.5");
+  const environment_variable soon("HEDDLE_TIMEOUT", std::to_string(patient(0.5)));
   run_pes(2, [](runtime& self) {
     const auto both = self.world().split_strided(0, 1, 2);
     auto* flag = self.calloc<heddle::signal>(1);

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "doctest/cut_short.hpp"
 #include "doctest/run_pes.hpp"
 #include "host/outcomes.hpp"
 
@@ -19,6 +20,7 @@ using heddle::testing::check_error;
 using heddle::testing::environment_variable;
 using heddle::testing::of;
 using heddle::testing::outcome;
+using heddle::testing::patient;
 using heddle::testing::run_pes;
 
 namespace {
@@ -188,7 +190,7 @@ TEST_CASE("heddle_topology is told from calls of the heap, compared or not") {
 }
 
 TEST_CASE("an abort is told in the same words, however late it is asked for") {
-  environment_variable timeout("HEDDLE_TIMEOUT", "0.3");
+  environment_variable timeout("HEDDLE_TIMEOUT", std::to_string(patient(0.3)));
   run_pes(2, [](runtime& self) {
     heddle_team_t pair = nullptr;
     REQUIRE(heddle_team_split_strided(self.world().handle(), 0, 1, 2, &pair) == HEDDLE_SUCCESS);

@@ -9,14 +9,17 @@
 #include <heddle/heddle.hpp>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include "bootstrap/environment_variable.hpp"
+#include "doctest/cut_short.hpp"
 #include "doctest/run_pes.hpp"
 #include "symmetric_heap/child_process.hpp"
 
 using namespace heddle;
+using heddle::testing::patient;
 using heddle::testing::run_pes;
 
 namespace {
@@ -316,7 +319,7 @@ TEST_CASE("the child of a fork is not its parent's PE, though it destroys what t
 
 // Who comes late would find all there, and go on with a heap that is not the others'.
 TEST_CASE("a heap call whose deadline passes ends the job" * doctest::test_suite("threads")) {
-  const environment_variable timeout("HEDDLE_TIMEOUT", "0.5");
+  const environment_variable timeout("HEDDLE_TIMEOUT", std::to_string(patient(0.5)));
   for (const bool frees : {false, true}) {
     CAPTURE(frees);
     run_pes(2, [&](runtime& self) {
@@ -324,7 +327,9 @@ TEST_CASE("a heap call whose deadline passes ends the job" * doctest::test_suite
       void* other = nullptr;
       constexpr std::size_t grows = std::size_t{64} << 20;
       REQUIRE(heddle_malloc(self.handle(), 64, &block) == HEDDLE_SUCCESS);
-      if (self.my_pe() == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+      if (self.my_pe() == 1)
+        while (heddle_team_status(self.world().handle()) == HEDDLE_SUCCESS)
+          std::this_thread::yield();
       CHECK((frees ? heddle_free(self.handle(), block)
                    : heddle_malloc(self.handle(), grows, &other)) ==
             (self.my_pe() == 0 ? HEDDLE_ERROR_TIMEOUT : HEDDLE_ERROR_ABORTED));

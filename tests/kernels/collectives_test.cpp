@@ -354,7 +354,7 @@ TEST_CASE("teams that share PEs, and both kinds of collectives, do not disturb e
 }
 
 TEST_CASE("who comes after the others have given up writes nothing into their memory") {
-  ::setenv("HEDDLE_TIMEOUT", "0.5", 1);
+  ::setenv("HEDDLE_TIMEOUT", std::to_string(patient(0.5)).c_str(), 1);
   constexpr std::size_t n = 200'000;
   run_pes(2, [&](runtime& self) {
     const auto world = self.world();

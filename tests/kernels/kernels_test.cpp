@@ -377,7 +377,7 @@ TEST_CASE("the library knows a kernel that nvcc compiled before it is launched")
 #endif
 
 TEST_CASE("a kernel that waits for nobody ends at the deadline, with a record") {
-  ::setenv("HEDDLE_TIMEOUT", "0.5", 1);
+  ::setenv("HEDDLE_TIMEOUT", std::to_string(patient(0.5)).c_str(), 1);
   run_pes(2, [](runtime& self) {
     const auto world = self.world();
     const auto queue = self.create_stream();
