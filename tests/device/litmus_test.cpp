@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <latch>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -504,16 +505,19 @@ TEST_CASE("put and get move any size from and to any alignment, by every scope")
 TEST_CASE(
     "a bounded wait of one's own times out alone; one past the team's deadline aborts the team, "
     "with its record") {
-  local_team team(3, {.threads = block_threads(2), .timeout = 0.2});
+  local_team team(3, {.threads = block_threads(2), .timeout = 1});
+  std::latch all_met(3 * block_threads(2));
   struct kernel {
     const local_team* team;
     int pe;
+    std::latch* all_met;
     std::array<wait_status, 4>* seen;
     void operator()(host_block block) const {
       const auto ref = team->ref(pe);
       auto* mine = team->user<layout>(pe);
       const auto tried = ref.try_wait_until(block, &mine->flag, cmp::eq, uint64_t{7}, 1'000'000);
       const auto met = ref.barrier(block);  // the team goes on
+      all_met->arrive_and_wait();           // nobody is in the barrier when it is aborted
       wait_status waited = wait_status::ok;
       if (pe != 2) waited = ref.wait_until(block, &mine->flag, cmp::ge, uint64_t{9});
       if (block.rank() == 0) *seen = {tried, met, waited, wait_status::ok};
@@ -521,7 +525,7 @@ TEST_CASE(
   };
   std::array<std::array<wait_status, 4>, 3> seen{};
   team.run([&](int pe) {
-    team.launch(pe, 1, kernel{&team, pe, &seen[static_cast<std::size_t>(pe)]});
+    team.launch(pe, 1, kernel{&team, pe, &all_met, &seen[static_cast<std::size_t>(pe)]});
   });
   int timeouts = 0;
   for (int pe = 0; pe < 3; ++pe) {
@@ -540,7 +544,7 @@ TEST_CASE(
     CHECK(record.operation == static_cast<uint32_t>(operation::wait_until));
     CHECK(record.expected == 9);
     CHECK(record.seen == 0);
-    CHECK(record.waited_ns >= 200'000'000);
+    CHECK(record.waited_ns >= 1'000'000'000);
     CHECK(team.heap(pe) + record.address == reinterpret_cast<byte*>(&team.user<layout>(pe)->flag));
   }
 }

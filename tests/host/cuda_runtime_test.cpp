@@ -171,7 +171,8 @@ TEST_CASE("host calls reach heaps in GPU memory, with PEs as threads and as proc
 
 TEST_CASE("the host waits for words in GPU memory, until it is told of a loss or its time is up") {
   use_machine({.devices = 2, .memory = std::size_t{4} << 30}, "cuda");
-  run_as_threads(2, [](runtime& self) {
+  std::barrier all_threads(2);
+  run_as_threads(2, [&](runtime& self) {
     const auto world = self.world();
     symmetric_array<std::uint64_t> words(self, 4);
     const std::uint64_t seven = 7;
@@ -182,6 +183,7 @@ TEST_CASE("the host waits for words in GPU memory, until it is told of a loss or
       world.put(words.data() + 2, &seven, 1, 0);
     }
     world.barrier();
+    all_threads.arrive_and_wait();  // nobody is in the barrier
     if (self.my_pe() == 0) {
       const auto text = failure_of([&] { world.wait_until(words.data() + 3, cmp::eq, 1); });
       expect(text.find("HEDDLE_ERROR_PEER_LOST: PE 1") == 0, text);

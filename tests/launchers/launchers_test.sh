@@ -142,8 +142,10 @@ check "tagged output whose reader pauses" 0 "^12000$" timeout 20 bash -c \
 check "tagged output that is held, whose reader pauses" 0 "^12000$" timeout 20 bash -c \
   '"$0" -n 1 --tag-output --grace 0.2 sh -c "seq 12000; setsid sleep 3 & sleep 0.2" | (sleep 1; wc -l); exit ${PIPESTATUS[0]}' "$bin/heddle-run"
 check "a signal while nobody reads" 143 "is not read; the rest of it is lost" timeout 20 bash -c \
-  'mkfifo "$TMPDIR/slow"; sleep 5 <"$TMPDIR/slow" & "$0" -n 1 --tag-output --grace 0.2 seq 12000 >"$TMPDIR/slow" & job=$!
-  sleep 1; kill $job; wait $job; ended=$?; kill %1; rm "$TMPDIR/slow"; exit $ended' "$bin/heddle-run"
+  'mkfifo "$TMPDIR/slow"; sleep 20 <"$TMPDIR/slow" &
+  "$0" -n 1 --tag-output --grace 0.2 sh -c "seq 12000; : >\"\$TMPDIR/printed\"" >"$TMPDIR/slow" & job=$!
+  until [ -e "$TMPDIR/printed" ]; do sleep 0.1; done
+  kill $job; wait $job; ended=$?; kill %1; rm "$TMPDIR/slow" "$TMPDIR/printed"; exit $ended' "$bin/heddle-run"
 check "tagged output whose reader is gone" 141 "PE 0 was killed by signal 13" timeout 8 bash -c \
   '"$0" -n 1 --tag-output yes | head -1; exit ${PIPESTATUS[0]}' "$bin/heddle-run"
 check "output whose reader is gone" 141 "^line$" bash -c '"$0" -n 2 --bind-to none sh -c "while :; do echo line; done" 2>&1 | head -1; exit ${PIPESTATUS[0]}' "$bin/heddle-run"

@@ -14,19 +14,21 @@ export HEDDLE_TIMEOUT=3
 waits=(all_reduce barrier put get atomic wait_until kernel_wait kernel_quiet kernel_barrier finalize)
 place='on host n[0-9], reached by .* at 10\.79\.'
 
-# check_cut HOSTS CHECK'S WORDS...: the same, of a job on so many that asks by $folder/go for the second's cable to be pulled.
+# check_cut HOSTS CHECK'S WORDS...: the same, of a job on so many that asks by $folder/go for the second's cable to be pulled,
+# and is told of it by $folder/go.done.
 check_cut() {
   local cut hosts=$1
   shift
   (
     until [ -e "$folder/go" ]; do sleep 0.1; done
     "$here/hosts.sh" link "$folder/$hosts" 2 down
+    touch "$folder/go.done"
   ) &
   cut=$!
   check "$@"
   touch "$folder/go"
   wait $cut
-  rm "$folder/go"
+  rm "$folder/go" "$folder/go.done"
   "$here/hosts.sh" link "$folder/$hosts" 2 up
 }
 

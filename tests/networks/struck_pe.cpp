@@ -13,7 +13,8 @@
 //                                      wait, or that it takes nothing of what it is sent; it is
 //                                      killed when each has noted its end in FILE
 //     struck_pe WAIT link VICTIM FILE PLACE
-//                                      when FILE is there, somebody pulls the cable of its host
+//                                      when FILE is there, somebody pulls the cable of its host,
+//                                      and makes FILE.done
 //     struck_pe WAIT link_first VICTIM FILE PLACE
 //                                      the same, before they have sent each other anything
 //     struck_pe stray none VICTIM      its kernel puts to what is not symmetric
@@ -29,6 +30,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <heddle/device/launch.hpp>
@@ -85,7 +87,7 @@ struct stray_in_kernel {
 struct told {
   heddle_status_t status = HEDDLE_SUCCESS;
   std::string text;
-  double seconds = 0;  ///< from just before the blow on
+  double seconds = 0;  ///< from just before the blow on, or just after link_first's
 };
 
 class struck_pe {
@@ -144,10 +146,11 @@ class struck_pe {
     world.put(data.data(), content.data(), content.size(), me_);
     is_near_ = me_ != victim_ && runtime.ptr(data.data(), victim_) != nullptr;
     if (!strikes_first_) world.all_reduce(data.data(), data.data(), 1000, heddle::op::max);
-    const auto start = clock_type::now();
+    auto start = clock_type::now();
     try {
       if (!strikes_first_) world.barrier();  // which the victim may be the first to leave
       be_struck();
+      if (strikes_first_) start = clock_type::now();
       if (wait_ == "finalize") return {};
       const auto& wait = waits.at(wait_);
       for (;;) wait();
@@ -195,8 +198,7 @@ class struck_pe {
   /// middle of finalize for long: there it falls at once.
   void be_struck() const {
     if (fault_ == "link" && me_ == 0) std::ofstream(file_) << "now\n";
-    if (fault_ == "link" && (wait_ == "finalize" || strikes_first_))
-      std::this_thread::sleep_for(std::chrono::seconds(1));
+    if (fault_ == "link" && (wait_ == "finalize" || strikes_first_)) await_cut();
     if (me_ != victim_ || (fault_ != "kill" && fault_ != "stop")) return;
     const int blow = fault_ == "kill" ? SIGKILL : SIGSTOP;
     if (wait_ == "finalize" || strikes_idle_) {
@@ -207,6 +209,12 @@ class struck_pe {
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
       std::raise(blow);
     }).detach();
+  }
+
+  void await_cut() const {
+    const auto start = clock_type::now();
+    while (!std::filesystem::exists(file_ + ".done") && seconds_since(start) < 20)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 
   const bool strikes_idle_;
