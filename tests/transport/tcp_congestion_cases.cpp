@@ -6,6 +6,8 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 
+#include <algorithm>
+#include <chrono>
 #include <heddle/error.hpp>
 
 #include "host/transport/tcp/congestion.hpp"
@@ -48,6 +50,14 @@ std::pair<unique_fd, unique_fd> connection(const std::string& wish) {
   return {std::move(from), unique_fd(::accept4(door.get(), nullptr, nullptr, SOCK_CLOEXEC))};
 }
 
+/// Of several connections: one may have had to wait for a processor.
+std::chrono::microseconds least_round_trip() {
+  auto least = std::chrono::microseconds::max();
+  for (int i = 0; i < 10; ++i)
+    least = std::min(least, round_trip_of(connection("auto").first.get()));
+  return least;
+}
+
 bool is_for_long_ways(const std::string& name) {
   return name.starts_with("bbr") || name == "cubic";
 }
@@ -80,7 +90,7 @@ TEST_CASE("a connection to a far host gets the system's congestion control back"
   using namespace std::chrono_literals;
   const auto usual = congestion_of(new_socket().get());
   const auto [here, there] = connection("auto");
-  CHECK(round_trip_of(here.get()) < 2ms);
+  CHECK(least_round_trip() < 2ms);
   CHECK(round_trip_of(-1) > 1h);
   const auto near = congestion_of(here.get());
   heed_distance(here.get(), "auto", 1999us);
