@@ -108,8 +108,8 @@ route route_of(collective what, algorithm algo, int n_pes, bool remote) {
       if (what == collective::reduce_scatter) return {levels_of(n_pes), (n - 1) * part};
       return {(both_ways ? 2 : 1) * levels_of(n_pes), both_ways ? 2.0 : 1.0};
     default:
-      if (both_ways && remote && n_pes == 2) return {1, 1};  // all_reduce_of_two.hpp
       if (what == collective::reduce) return {n - 1, 1};
+      if (remote && n_pes == 2) return {1, both_ways ? 1 : part};  // all_reduce_of_two.hpp
       // A slot and its credit for each hop, where one shot is a packet.
       if (what == collective::reduce_scatter && remote) return {2 * (n - 1), (n - 1) * part};
       return {(both_ways ? 2 : 1) * (n - 1), (both_ways ? 2 : 1) * (n - 1) * part};

@@ -174,12 +174,15 @@ bool is_possible(const plan_question& question, algorithm algo, protocol proto) 
   return proto != protocol::ll128 || (question.on_cuda && has_ll128(question));
 }
 
+/// Two PEs whose ring is one hop: all_reduce_of_two.hpp, all_reduce_in_halves.hpp.
+bool is_pair_of_network(const plan_question& question) {
+  return question.what != collective::reduce && !question.all_mapped && question.n_pes == 2;
+}
+
 plan shaped(const plan_question& question, algorithm algo, protocol proto) {
   plan plan{.algo = algo, .proto = proto};
-  // Two PEs that the network joins round once in any case: all_reduce_of_two.hpp.
-  plan.wide =
-      question.widening > 0 && algo == algorithm::ring &&
-      !(question.what == collective::all_reduce && !question.all_mapped && question.n_pes == 2);
+  // Two PEs that the network joins round once in any case.
+  plan.wide = question.widening > 0 && algo == algorithm::ring && !is_pair_of_network(question);
   const int pieces = question.what == collective::reduce_scatter ? question.n_pes : 1;
   const auto shape = goes_by_mailbox(question.what, algo)
                          ? shape_of_pieces(question, proto == protocol::ll, pieces)
@@ -301,9 +304,10 @@ std::string_view buffers_by(const plan& plan, const plan_question& question) {
         return "symmetric buffers of a host in place, others staged";
       return "buffers staged";
     case algorithm::ring:
-      // all_reduce_of_two.hpp, all_reduce_in_halves.hpp
-      if (question.what == collective::all_reduce && !question.all_mapped && question.n_pes == 2)
-        return "inputs from where they lie, large symmetric outputs in place";
+      if (is_pair_of_network(question))
+        return question.what == collective::all_reduce
+                   ? "inputs from where they lie, large symmetric outputs in place"
+                   : "buffers where they lie";
       [[fallthrough]];
     default:
       return "buffers through slots";

@@ -156,6 +156,7 @@ TEST_CASE("the model: hops and bytes of each algorithm") {
   CHECK(is(route_of(c::all_reduce, a::tree, 65'536, true), 32, 2));
   CHECK(is(route_of(c::reduce_scatter, a::ring, 8, false), 7, 0.875));
   CHECK(is(route_of(c::reduce_scatter, a::one_shot, 8, false), 1, 0.875));
+  CHECK(is(route_of(c::reduce_scatter, a::ring, 2, true), 1, 0.5));
   CHECK(is(route_of(c::reduce, a::ring, 8, false), 7, 1));
   CHECK(is(route_of(c::reduce, a::tree, 9, false), 4, 1));
 }

@@ -324,7 +324,7 @@ TEST_CASE("all_reduce is right by every algorithm and protocol") {
   ::unsetenv("HEDDLE_PROTO");
 }
 
-TEST_CASE("all_reduces of many sizes follow each other, wherever each PE has its buffers") {
+TEST_CASE("all_reduces and reduce_scatters of many sizes follow each other, wherever buffers are") {
   constexpr std::size_t most = 300'001;
   const std::vector<std::size_t> counts{70'001, 65'536, most, 65'537, 3, 131'077, 131'072, 200'000};
   const std::size_t n_calls = counts.size();
@@ -334,12 +334,16 @@ TEST_CASE("all_reduces of many sizes follow each other, wherever each PE has its
       const auto queue = self.create_stream();
       symmetric_array<float> in_heap(self, n_calls * most);
       const device_array<float> own(self, n_calls * most);
-      const symmetric_array<float> input(self, most);
-      std::vector<float> mine(most);
+      const symmetric_array<float> input(self, static_cast<std::size_t>(n_pes) * most);
+      std::vector<float> mine(static_cast<std::size_t>(n_pes) * most);
+      const auto scatters = [](std::size_t round, std::size_t call) {
+        return (round + call) % 2 == 1;
+      };
       for (std::size_t round = 0; round < 6; ++round) {
         // Other values each time: what an earlier round has left is not right any more.
         const auto factor = static_cast<float>(round + 1);
-        for (std::size_t i = 0; i < most; ++i) mine[i] = factor * value_of<float>(self.my_pe(), i);
+        for (std::size_t i = 0; i < mine.size(); ++i)
+          mine[i] = factor * value_of<float>(self.my_pe(), i);
         write(queue, input.data(), mine);
         std::vector<float*> outputs;
         for (std::size_t call = 0; call < n_calls; ++call) {
@@ -348,6 +352,10 @@ TEST_CASE("all_reduces of many sizes follow each other, wherever each PE has its
           const std::size_t shift = call % 2 * static_cast<std::size_t>(self.my_pe()) * 100;
           outputs.push_back((is_own ? own.data() : in_heap.data()) +
                             std::min(call * most + shift, n_calls * most - counts[call]));
+          if (scatters(round, call)) {
+            world.reduce_scatter(input.data(), outputs.back(), counts[call], op::sum, queue);
+            continue;
+          }
           const bool in_place = (round + call) % 4 == 0;
           if (in_place) queue.copy(outputs.back(), input.data(), counts[call]);
           world.all_reduce(in_place ? outputs.back() : input.data(), outputs.back(), counts[call],
@@ -356,9 +364,11 @@ TEST_CASE("all_reduces of many sizes follow each other, wherever each PE has its
         std::size_t wrong = 0;
         for (std::size_t call = 0; call < n_calls; ++call) {
           const auto got = read(queue, outputs[call], counts[call]);
+          const std::size_t first =
+              scatters(round, call) ? static_cast<std::size_t>(self.my_pe()) * counts[call] : 0;
           for (std::size_t i = 0; i < got.size(); ++i)
             wrong += got[i] != factor * static_cast<float>(n_pes * (n_pes + 1) / 2 *
-                                                           static_cast<int>(i % 13 + 1));
+                                                           static_cast<int>((first + i) % 13 + 1));
         }
         check(wrong == 0, "round " + std::to_string(round) + " on " + std::to_string(n_pes) +
                               " PEs: " + std::to_string(wrong) + " wrong");

@@ -4,9 +4,9 @@
 
 #include <heddle/device/coll/pair_link.hpp>
 
-/// AllReduce of two PEs that the network joins: each sends all that it has, and combines what
-/// comes, in the order of their positions, so that the results are bitwise equal. As many bytes as
-/// around a ring of two, in one hop.
+/// AllReduce and ReduceScatter of two PEs that the network joins: each sends all that it has of
+/// what the other gets, and combines what comes, in the order of their positions, so that the
+/// results are bitwise equal. As many bytes as around a ring of two, in one hop.
 ///
 /// Chunks go to the places of a link, four slots each. A PE is at most `ahead` chunks further in
 /// sending than in combining; hence when it sends to a place again, 2 * ahead chunks later, it has
@@ -21,8 +21,9 @@ class all_reduce_of_two : pair_link<T, Op, G> {
  public:
   using base::base;
 
-  /// False if the team was aborted. `input` and `output` are the same or apart.
-  HEDDLE_APART HEDDLE_FN bool run(const T* input, T* output, size_t count,
+  /// `others`, `mine`: this PE's input to the other's result and to its own, the same in an
+  /// AllReduce; `output` is `mine`, or apart. False if the team was aborted.
+  HEDDLE_APART HEDDLE_FN bool run(const T* others, const T* mine, T* output, size_t count,
                                   reduce_step<Op> reduction) {
     const uint64_t first = steps().received;
     const size_t chunks = (count + capacity - 1) / capacity;
@@ -33,8 +34,8 @@ class all_reduce_of_two : pair_link<T, Op, G> {
     bool going = true;
     for (size_t chunk = 0; chunk < chunks && going; ++chunk) {
       for (; sent < chunks && sent < chunk + ahead; ++sent)
-        send_input(first + sent, input + sent * capacity, size_of(sent));
-      going = receive(first + chunk, input + chunk * capacity, output + chunk * capacity,
+        send_input(first + sent, others + sent * capacity, size_of(sent));
+      going = receive(first + chunk, mine + chunk * capacity, output + chunk * capacity,
                       size_of(chunk), reduction);
     }
     group_.sync();

@@ -39,6 +39,12 @@ struct ring_place {
   int next;
 };
 
+/// Whether it has the ways of two that the network joins.
+HEDDLE_FN inline bool is_pair_of_network(const team_ref& team, const ring_place& place,
+                                         protocol proto) {
+  return proto == protocol::simple && place.n == 2 && team.is_remote(place.next);
+}
+
 /// Bytes up to which two processors combine all in one hop, and beyond which in halves.
 inline constexpr size_t most_in_one_hop = 1 << 18;
 
@@ -49,7 +55,7 @@ HEDDLE_APART HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team,
                                               const T* input, T* output, size_t count,
                                               reduce_step<Op> reduction) {
   using links_type = link_set<Protocol, T, Op, G, Wire>;
-  if (Protocol == protocol::simple && place.n == 2 && team.is_remote(place.next)) {
+  if (is_pair_of_network(team, place, Protocol)) {
     // A GPU combines faster than any network brings; a processor does not.
     if constexpr (!HEDDLE_ON_CUDA) {
       if (count * sizeof(T) > most_in_one_hop)
@@ -57,7 +63,7 @@ HEDDLE_APART HEDDLE_FN bool reduce_along_ring(G group, const team_ref& team,
             .run(input, output, count, reduction);
     }
     return all_reduce_of_two<T, Op, G>(group, team, link, place.next, place.position == 0)
-        .run(input, output, count, reduction);
+        .run(input, input, output, count, reduction);
   }
   const int n_pes = place.n;
   const int position = place.position;
@@ -96,6 +102,10 @@ HEDDLE_APART HEDDLE_FN bool scatter_along_ring(G group, const team_ref& team,
                                                const ring_place& place, link_memory* link,
                                                const T* input, size_t stride, T* output,
                                                size_t count, reduce_step<Op> reduction) {
+  if (is_pair_of_network(team, place, Protocol))
+    return all_reduce_of_two<T, Op, G>(group, team, link, place.next, place.position == 0)
+        .run(input + static_cast<size_t>(place.next) * stride,
+             input + static_cast<size_t>(team.my_pe()) * stride, output, count, reduction);
   using links_type = link_set<Protocol, T, Op, G, Wire>;
   const int n_pes = place.n;
   links_type ring(group, team);
@@ -150,10 +160,9 @@ HEDDLE_FN void run_ring(B block, const all_reduce_args& args, Op op) {
 
   const ring_place place{n_pes, topology.ring_position, topology.ring_previous, topology.ring_next};
   const reduce_step<Op> reduction(op);
-  // AllReduce's own ways of two leave the first link's counts to themselves; two have no rails.
-  link_memory* link = args.kind != reduce_kind::all_reduce && n_pes == 2
-                          ? links + channel_scratch::rail_link
-                          : links;
+  // A Reduce of two leaves the first link's counts to the ways of two; two have no rails.
+  link_memory* link =
+      args.kind == reduce_kind::reduce && n_pes == 2 ? links + channel_scratch::rail_link : links;
 
   block.sync();  // the call before has saved its steps
   if (args.kind == reduce_kind::reduce_scatter) {
