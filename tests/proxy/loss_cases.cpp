@@ -117,7 +117,7 @@ void one_is_lost(const char* what, loss how, const std::function<void(test_pe&, 
 
 void one_dies(const char* what, const std::function<void(test_pe&, int)>& use,
               bool reaches = true) {
-  if (chosen_network().outlives_peers) one_is_lost(what, loss::death, use, reaches);
+  one_is_lost(what, loss::death, use, reaches);
   if (chosen_network().loses_peers) one_is_lost(what, loss::of_network, use, reaches);
 }
 

@@ -62,7 +62,7 @@ network tcp() {
 }
 
 network fabric(const std::string& name, const std::string& provider,
-               std::optional<libfabric::ordering> ordering = {}, bool outlives_peers = true) {
+               std::optional<libfabric::ordering> ordering = {}) {
   return {.name = name,
           .make =
               [=](int n_pes, double timeout, std::uint64_t /*seed*/) {
@@ -77,8 +77,7 @@ network fabric(const std::string& name, const std::string& provider,
                 return with_addresses(std::move(made));
               },
           // Its descriptor is not to be waited for (endpoint.cpp).
-          .gives_events = provider != "net",
-          .outlives_peers = outlives_peers};
+          .gives_events = provider != "net"};
 }
 
 network verbs(const std::string& name, int most_ports) {
@@ -123,7 +122,6 @@ network unruly(network inner) {
                 return made;
               },
           .gives_events = inner.gives_events,
-          .outlives_peers = inner.outlives_peers,
           .tells_of_loss = inner.tells_of_loss,
           .loses_peers = true,
           .tells_loss_in = inner.tells_loss_in};
@@ -192,8 +190,7 @@ const std::vector<network>& networks() {
       fabric("sockets", "sockets"),
       fabric("sockets_fenced", "sockets", libfabric::ordering::fenced),
       fabric("udp_rxd", "udp;ofi_rxd"),
-      // It looks into the memory of a peer of its own process, which is unmapped when that goes.
-      fabric("shm", "shm", {}, false),
+      fabric("shm", "shm"),
       // Where there is an RDMA device: in the machine of tests/rdma_vm.
       verbs("verbs", 1),
       verbs("verbs_rails", 2),

@@ -32,8 +32,6 @@ struct network {
   /// A put to a place that is not exposed yet waits for it, if it is not small: written by the
   /// network, not told in a record.
   bool waits_for_places = true;
-  /// A PE of this very process may go, and the others live on.
-  bool outlives_peers = true;
   /// Who reaches for a peer that has gone is told of it.
   bool tells_of_loss = false;
   /// Can be made to tell so of a peer that lives.
