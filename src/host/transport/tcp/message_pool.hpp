@@ -13,7 +13,8 @@ namespace heddle::tcp {
 /// Places for messages with their headers before them, used again.
 class message_pool {
  public:
-  static constexpr std::size_t most_message_bytes = 16384;
+  /// 16 KiB of data, and what goes with it.
+  static constexpr std::size_t most_message_bytes = 17 << 10;
 
   /// Where the message goes: its header's place is before it.
   std::byte* take() {
