@@ -70,8 +70,9 @@ class endpoint {
   [[nodiscard]] bool may_wait() const;
   /// What peers insert to reach it.
   [[nodiscard]] std::vector<std::byte> name() const;
-  /// Ends what was posted and not completed, whose memory the provider uses until then. No region
-  /// is bound to it any more; nothing is posted afterwards.
+  /// Ends what was posted and not completed, whose memory the provider uses until then; shm's,
+  /// which stays, moves nothing without looks at its queue. No region is bound to it any more;
+  /// nothing is posted or looked for afterwards.
   void close() noexcept {
     if (!neighbours_) open_->endpoint.reset();
   }
