@@ -188,8 +188,9 @@ class round_of_exchange {
     // Of too many, others' are taken by whom they are for.
     while (::sendmsg(connection, &sent.header, MSG_NOSIGNAL) < 0) {
       if (errno == EPIPE || errno == ECONNRESET) return false;
-      if (errno != ETOOMANYREFS || until_.passed())
+      if (errno != ETOOMANYREFS)
         throw_system_error(errno, "sending the heap's descriptor to PE {}", rank);
+      throw_if_passed(rank, "taken the descriptors under way, as many as ulimit -n allows,");
       wait_a_moment();
     }
     return true;
