@@ -303,7 +303,8 @@ TEST_CASE("a rank 0 that listens and has not called init yet is told of as such"
   for (const auto patience : {200ms, 5000ms}) {
     auto wanted = zero.call_of(1);
     wanted.patience = patience;
-    check_status([&] { meeting(std::move(wanted)).run(deadline::after(1s)); }, HEDDLE_ERROR_TIMEOUT,
+    check_status([&] { meeting(std::move(wanted)).run(deadline::after(600ms)); },
+                 HEDDLE_ERROR_TIMEOUT,
                  "rank 0 has not answered; see whether it has called init yet");
   }
 }
@@ -320,12 +321,12 @@ TEST_CASE("a rank that has proved itself waits for the verdict for longer than f
       const auto got = ::recv(socket.get(), buffer.data(), buffer.size(), 0);
       if (got <= 0) return;
       side.feed(std::span(buffer).first(static_cast<std::size_t>(got)));
-      if (side.current() == handshake_side::state::accepted) std::this_thread::sleep_for(2s);
+      if (side.current() == handshake_side::state::accepted) std::this_thread::sleep_for(1s);
       send_bytes(socket, side.take());
     }
   });
   auto wanted = zero.call_of(1);
-  wanted.patience = 1s;
+  wanted.patience = 500ms;
   meeting met(std::move(wanted));
   CHECK_NOTHROW(met.run(deadline::after(20s)));
   slow.join();
@@ -403,7 +404,7 @@ TEST_CASE("a rank that goes on talking does not put off the deadline of the star
   });
   const local_endpoint mine(listening_addresses(loopback));
   const auto start = std::chrono::steady_clock::now();
-  CHECK(meet_all({0, 2, secret, {rank.listener.get()}, {}}, mine.described, deadline::after(2s))
+  CHECK(meet_all({0, 2, secret, {rank.listener.get()}, {}}, mine.described, deadline::after(1s))
             .table.size() == 2);
   CHECK(std::chrono::steady_clock::now() - start < 10s);
 }
@@ -444,7 +445,7 @@ TEST_CASE("what answers in rank 0's place is told") {
       met.run(deadline::after(20s));
       told.get_future().wait();
     });
-    check_status(call(deadline::after(2s)), HEDDLE_ERROR_TIMEOUT,
+    check_status(call(deadline::after(1s)), HEDDLE_ERROR_TIMEOUT,
                  "rank 0 has been silent until the deadline of the start");
     told.set_value();
     zero.join();
