@@ -174,7 +174,7 @@ bool is_possible(const plan_question& question, algorithm algo, protocol proto) 
   return proto != protocol::ll128 || (question.on_cuda && has_ll128(question));
 }
 
-/// Two PEs whose ring is one hop: all_reduce_of_two.hpp, all_reduce_in_halves.hpp.
+/// Two PEs that go no round: all_reduce_of_two.hpp, all_reduce_in_halves.hpp.
 bool is_pair_of_network(const plan_question& question) {
   return question.what != collective::reduce && !question.all_mapped && question.n_pes == 2;
 }

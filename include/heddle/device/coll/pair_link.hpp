@@ -6,7 +6,7 @@
 
 namespace heddle::detail {
 
-/// What AllReduce between two PEs that the network joins is made of: all_reduce_of_two.hpp and
+/// What reductions between two PEs that the network joins are made of: all_reduce_of_two.hpp and
 /// all_reduce_in_halves.hpp. Thread 0 of the group sends and waits.
 template <class T, class Op, group G>
 class pair_link {

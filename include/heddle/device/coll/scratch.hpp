@@ -74,7 +74,7 @@ class channel_scratch {
   static constexpr int max_wide_pes = 16;             ///< of a team with wide rings
   static constexpr int max_wide_channels = 2;
   static constexpr int num_links = 8;
-  static constexpr int rail_link = 7;  ///< of the ring across domains
+  static constexpr int rail_link = 7;  ///< of the ring across domains, and a Reduce of two
   static constexpr int max_hop_channels = 4;
   static constexpr int num_hops = 16;                        ///< of 2^16 PEs
   static constexpr size_t most_staging = size_t{512} << 10;  ///< bytes of a channel
@@ -87,7 +87,8 @@ class channel_scratch {
   }
 
   /// Channels of what goes by mailboxes in a team with remote PEs: each lends up to all slots to
-  /// each of them at a time, and half of the queue to the proxy has room for these commands.
+  /// each of them at a time, and half of the queue to the proxy has room for these commands (not
+  /// for those that carry messages of a row, of which there may be fewer).
   HEDDLE_FN static constexpr int network_channels(int n_pes) {
     const int channels = static_cast<int>(command_queue_ref::slots) / (2 * mailbox::slots * n_pes);
     return channels < 1 ? 1 : channels < max_slot_channels ? channels : max_slot_channels;

@@ -70,9 +70,9 @@ class endpoint {
   [[nodiscard]] bool may_wait() const;
   /// What peers insert to reach it.
   [[nodiscard]] std::vector<std::byte> name() const;
-  /// Ends what was posted and not completed, whose memory the provider uses until then; shm's,
-  /// which stays, moves nothing without looks at its queue. No region is bound to it any more;
-  /// nothing is posted or looked for afterwards.
+  /// Ends what was posted and not completed, whose memory the provider uses until then. No region
+  /// is bound to it any more; nothing is posted or looked for afterwards. shm's stays, and does not
+  /// keep a peer that has not heard of it from writing to where this PE's memory was.
   void close() noexcept {
     if (!neighbours_) open_->endpoint.reset();
   }
