@@ -18,8 +18,6 @@ namespace heddle::tcp {
 
 namespace {
 constexpr std::size_t buffer_bytes = sizeof(operation_header) + message_pool::most_message_bytes;
-/// What may be the beginning of large data, which is better received where it belongs.
-constexpr std::size_t read_ahead = 12288;
 /// Calls in a row: other streams wait.
 constexpr int most_rounds = 8;
 
@@ -47,7 +45,7 @@ inbox::outcome inbox::receive(int socket, reader& to) {
     }
     if (left_ > 0 && !drops_) drops_ = !to.is_wanted(header_);
     const std::size_t direct = left_ > 0 && !drops_ ? left_ : 0;
-    const std::size_t buffered = std::min(std::max(read_ahead, missing()), buffer_.size() - end_);
+    const std::size_t buffered = buffer_.size() - end_;
     std::byte* const into = buffer_.data() + end_;
     const auto taken = direct > 0 ? receive_both(socket, {place_, direct}, {into, buffered})
                                   : ::recv(socket, into, buffered, MSG_DONTWAIT);
@@ -68,12 +66,6 @@ inbox::outcome inbox::receive(int socket, reader& to) {
     if (bytes < direct + buffered) return result;  // that was all
   }
   return result;
-}
-
-/// What lacks of the message at the beginning of the buffer.
-std::size_t inbox::missing() const {
-  if (left_ > 0 || end_ < sizeof header_) return 0;
-  return sizeof header_ + header_.size - end_;
 }
 
 bool inbox::parse(reader& to) {

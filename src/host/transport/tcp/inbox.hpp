@@ -53,7 +53,6 @@ class inbox {
   /// Takes what is in the buffer. False: it is malformed.
   bool parse(reader& to);
   bool begin(reader& to);
-  [[nodiscard]] std::size_t missing() const;
   bool complain(std::string what);
 
   std::vector<std::byte> buffer_;
