@@ -21,14 +21,13 @@ check_cut() {
   shift
   (
     until [ -e "$folder/go" ]; do sleep 0.1; done
-    "$here/hosts.sh" link "$folder/$hosts" 2 down
-    touch "$folder/go.done"
+    "$here/hosts.sh" link "$folder/$hosts" 2 down && touch "$folder/go.done"
   ) &
   cut=$!
   check "$@"
   touch "$folder/go"
   wait $cut
-  rm "$folder/go" "$folder/go.done"
+  rm -f "$folder/go" "$folder/go.done"
   "$here/hosts.sh" link "$folder/$hosts" 2 up
 }
 
