@@ -67,26 +67,35 @@ double several(const way_cost& cost, int to, double kib) {
   return to == 0 ? 0 : cost.hop_ns * (to + 1) / 2 + to * cost.ns_per_kib * kib;
 }
 
-/// Of how many rounds an exchange by leaders is; 0: it is no way.
-std::size_t rounds_of_leaders(const plan_question& question) {
+/// An exchange by leaders.
+struct leaders_shape {
+  leaders_args::sizes sizes;
+  bool to_each;
+  std::size_t rounds;  ///< 0: it is no way
+};
+leaders_shape shape_by_leaders(const plan_question& question) {
+  const leaders_args::sizes sizes{question.n_pes, question.num_domains, question.largest_domain};
   const bool to_each = question.what == collective::all_to_all;
-  if (!to_each && question.what != collective::all_gather) return 0;
-  const auto most = leaders_args::in_a_round(question.n_pes, question.largest_domain, to_each);
-  return most == 0 ? 0 : std::max<std::size_t>((question.bytes + most - 1) / most, 1);
+  if (!to_each && question.what != collective::all_gather) return {sizes, false, 0};
+  const auto most = leaders_args::in_a_round(sizes, to_each);
+  const auto rounds = most == 0 ? 0 : std::max<std::size_t>((question.bytes + most - 1) / most, 1);
+  return {sizes, to_each, rounds};
 }
 
 /// As cost_model.cpp's hierarchical AllReduce of few bytes: they take turns with two_shot's hops,
 /// and leaders send as in one shot.
 double expected_by_leaders(const plan_question& question) {
   const tuning& costs = costs_of(question);
-  const auto rounds = static_cast<double>(rounds_of_leaders(question));
-  const double kib = static_cast<double>(question.bytes) / 1024 / rounds;
-  const double here = question.largest_domain;
-  const double row = question.what == collective::all_to_all ? question.n_pes : 1;
-  const way_cost memory = costs.two_shot.times(2, (here - 1) * (row + question.n_pes));
-  const double message = here * (question.what == collective::all_to_all ? here : 1);
-  return rounds * (memory.hop_ns + memory.ns_per_kib * kib +
-                   several(costs.network_one_shot, question.num_domains - 1, message * kib));
+  const auto [sizes, to_each, rounds] = shape_by_leaders(question);
+  const auto bytes = question.bytes / rounds;
+  const double kib = static_cast<double>(bytes) / 1024;
+  const auto here = static_cast<std::size_t>(sizes.largest);
+  const way_cost memory = costs.two_shot.times(2, (to_each ? 2 : 1) * question.n_pes);
+  const auto rows = std::min(leaders_args::rows_at_once(sizes, to_each, bytes), here);
+  const auto messages = static_cast<int>((here + rows - 1) / rows) * (question.num_domains - 1);
+  const double message_kib = static_cast<double>(rows * (to_each ? here : 1)) * kib;
+  return static_cast<double>(rounds) * (memory.hop_ns + memory.ns_per_kib * kib +
+                                        several(costs.network_one_shot, messages, message_kib));
 }
 
 double expected_ns(const exchange_plan& plan, const plan_question& question, algorithm algo) {
@@ -215,7 +224,7 @@ exchange_plan choose_exchange(collective what, const plan_question& question) {
   if (has_steps) plan.words_up_to = std::min(plan.words_up_to, words_of(plan.channels));
   if (question.on_cuda) plan.chunk = chunk_of_gpu(question, plan.channels);
   plan.by_leaders =
-      rounds_of_leaders(question) > 0 &&
+      shape_by_leaders(question).rounds > 0 &&
       (what == collective::all_to_all ||
        expected_by_leaders(question) <= expected_ns(plan, question, algorithm::hierarchical));
   plan.algo = best_of(ways_of(plan, question), question);

@@ -48,14 +48,17 @@ TEST_CASE("where memory does not join the PEs of a host, a tree takes each for i
 }
 
 TEST_CASE("few bytes for all go by leaders, which have room for them, and more along rails") {
-  const auto by_leaders = [](collective what, std::size_t bytes, int largest = 2) {
+  const auto by_leaders = [](collective what, std::size_t bytes, int largest = 2,
+                             const tuning* tuned = nullptr) {
     const plan_question question{.what = what,
                                  .bytes = bytes,
                                  .n_pes = 4,
+                                 .is_crowded = tuned != nullptr,
                                  .all_mapped = false,
                                  .num_domains = 2,
                                  .domain_size = 2,
-                                 .largest_domain = largest};
+                                 .largest_domain = largest,
+                                 .tuned = tuned};
     const auto plan = choose_exchange(what, question);
     const bool told = explain(plan, question).find("by leaders") != std::string::npos;
     CHECK(told == plan.by_leaders);
@@ -65,6 +68,9 @@ TEST_CASE("few bytes for all go by leaders, which have room for them, and more a
   CHECK(by_leaders(collective::all_to_all, 8));
   CHECK(by_leaders(collective::all_to_all, 2048));
   CHECK_FALSE(by_leaders(collective::all_to_all, 4096));
+  // Where all PEs of a host take turns, messages cost more.
+  CHECK(by_leaders(collective::all_to_all, 8192, 2, &crowded_host_tuning));
+  CHECK_FALSE(by_leaders(collective::all_to_all, 16384, 2, &crowded_host_tuning));
   CHECK_FALSE(by_leaders(collective::all_gather, 65536));
   CHECK_FALSE(by_leaders(collective::broadcast, 8));
   CHECK_FALSE(by_leaders(collective::all_gather, 8, barrier_memory::max_direct + 1));

@@ -40,7 +40,7 @@ class team_ref {
  public:
   /// Changes when the layout of this class, of a block, of proxy_ref or of the team's memory does,
   /// or what PEs send each other.
-  static constexpr uint32_t layout = 19;
+  static constexpr uint32_t layout = 20;
 
   HEDDLE_FN int my_pe() const { return my_pe_; }
   HEDDLE_FN int n_pes() const { return n_pes_; }

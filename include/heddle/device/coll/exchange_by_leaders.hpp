@@ -7,21 +7,22 @@
 
 /// AllGather and AllToAll of few bytes, for teams of several domains, in each of which memory joins
 /// the PEs. What a message costs counts, not its bytes: so one PE of each domain, its leader,
-/// speaks for all of them, in one message to each other leader. More than its slot has goes in
-/// rounds.
+/// speaks for all of them, in one message to each other leader, or a few where one has no room.
+/// More than there is room for goes in rounds.
 ///
-///     1  in a domain every PE brings its row to the leader: its piece, or its pieces for all PEs,
-///        domain by domain
-///     2  each leader sends every other what the rows have for its domain
-///     3  it brings to every PE of its domain the pieces for that one, domain by domain
+///     1  in a domain every PE brings its row to the leader: its piece, or its pieces for the PEs
+///        of the other domains
+///     2  each leader sends every other what the rows have for its domain; meanwhile the PEs of
+///        a domain take each other's pieces
+///     3  every PE takes from its leader what the other domains have sent for it
 ///
-/// Rows and pieces are in the staging areas, messages in the slots of one-shot AllReduce, which
-/// have halves and count calls as there: leaders exchange in every call, and a domain meets before
-/// and after, so that who starts the call after the next one knows that all have read this one's.
+/// Rows leave from, and messages come to, slots of one-shot AllReduce at the leaders, which have
+/// halves and count calls as there: a row, or several, in that of the PE whose row is the first.
+/// Leaders exchange in every call, after their domains have met, so that who starts the call after
+/// the next one knows that all have read this one's.
 ///
-/// A leader has read all rows when it sends: who has its message may go on to a call that writes
-/// there (two-shot). And it brings pieces when it has all messages: what was to leave from the
-/// staging area for the call before, by the network, has then arrived.
+/// What PEs of a domain have for each other in an AllToAll is in the same slots at others than the
+/// leader, where no message comes.
 namespace heddle {
 
 struct leaders_args {
@@ -33,13 +34,31 @@ struct leaders_args {
   bool to_each = false;    ///< whether there is a piece for each PE (AllToAll) or one for all
   domain_places places{};
 
-  /// Bytes of a piece that go in one round, for which the rows of `largest` PEs, the most that a
-  /// domain has, fit in one message. 0: this is no way for such a team.
-  HEDDLE_FN static constexpr size_t in_a_round(int n_pes, int largest, bool to_each) {
-    if (largest > barrier_memory::max_direct || n_pes > channel_scratch::max_direct_pes) return 0;
-    const auto pieces = static_cast<size_t>(largest) * static_cast<size_t>(to_each ? n_pes : 1);
-    const size_t most = channel_scratch::one_shot_capacity / pieces;
+  /// Of a team's domains.
+  struct sizes {
+    int n_pes = 1;
+    int domains = 1;
+    int largest = 1;
+    /// The pieces of a row that leave a domain, at most.
+    HEDDLE_FN constexpr size_t in_row(bool to_each) const {
+      if (!to_each) return 1;
+      const int others = n_pes - largest * (domains - 1);  // at least so many are in any domain
+      return static_cast<size_t>(n_pes - (others > 1 ? others : 1));
+    }
+  };
+  /// Bytes of a piece that go in one round, in which a slot has room for what of a row leaves its
+  /// domain, or stays there (never more pieces). 0: this is no way for such a team.
+  HEDDLE_FN static constexpr size_t in_a_round(const sizes& team, bool to_each) {
+    if (team.domains < 2 || team.largest > barrier_memory::max_direct ||
+        team.n_pes > channel_scratch::max_direct_pes)
+      return 0;
+    const size_t most = channel_scratch::one_shot_capacity / team.in_row(to_each);
     return most < 16 ? most : most / 16 * 16;
+  }
+  /// Rows that go in one message, where pieces have so many bytes.
+  HEDDLE_FN static constexpr size_t rows_at_once(const sizes& team, bool to_each, size_t bytes) {
+    return bytes == 0 ? static_cast<size_t>(team.largest)
+                      : channel_scratch::one_shot_capacity / (team.in_row(to_each) * bytes);
   }
 };
 
@@ -65,148 +84,166 @@ class leaders_exchange {
         args_(args),
         places_(args.places),
         scratch_(args.team, 0, 1),
-        here_(args.places, args.team.my_pe()) {}
+        sizes_{args.team.n_pes(), args.places.count, 1},
+        here_(args.places, args.team.my_pe()) {
+    for (int domain = 0; domain < places_.count; ++domain)
+      if (places_.size_of(domain) > sizes_.largest) sizes_.largest = places_.size_of(domain);
+  }
 
   HEDDLE_FN void run() {
-    int largest = 1;
-    for (int domain = 0; domain < places_.count; ++domain)
-      if (places_.size_of(domain) > largest) largest = places_.size_of(domain);
-    const size_t most = leaders_args::in_a_round(args_.team.n_pes(), largest, args_.to_each);
+    const size_t most = leaders_args::in_a_round(sizes_, args_.to_each);
     for (at_ = 0; at_ < args_.bytes; at_ += most) {
       bytes_ = args_.bytes - at_ < most ? args_.bytes - at_ : most;
+      const size_t at_once = leaders_args::rows_at_once(sizes_, args_.to_each, bytes_);
+      rows_ = at_once < static_cast<size_t>(sizes_.largest) ? static_cast<int>(at_once)
+                                                            : sizes_.largest;
       if (!run_round()) return;
     }
   }
 
  private:
-  HEDDLE_FN bool run_round() const {
+  HEDDLE_FN bool run_round() {
     block_.sync();  // the round or call before has counted
+    epoch_ = scratch_.state().one_shot_simple + 1;
     bring_row();
     if (!meet()) return false;
-    if (is_leader()) {
-      if (!exchange_with_leaders()) return false;
-      for (int i = 0; i < here_.n; ++i) bring_pieces(i);
-      take_back_messages();
-    }
+    if (is_leader()) send_messages();
+    take_from_here();
+    if (is_leader() && !await_messages()) return false;
     block_.sync();
-    if (block_.rank() == 0) ++scratch_.state().one_shot_simple;
+    if (block_.rank() == 0) scratch_.state().one_shot_simple = epoch_;
     if (!meet()) return false;
-    take_pieces();
+    take_from_others();
     return true;
   }
 
   HEDDLE_FN bool is_leader() const { return here_.mine == 0; }
-  HEDDLE_FN int leader_of(int domain) const { return places_.pe_at(domain, 0); }
   HEDDLE_FN bool meet() const { return domain_sync(block_, args_.team, here_, 0, args_.what); }
-  /// A row's piece for the PE at `place`, counted domain by domain.
-  HEDDLE_FN size_t in_row(int place) const { return args_.to_each ? piece_at(place) : 0; }
-  HEDDLE_FN size_t row_bytes() const {
-    return args_.to_each ? piece_at(args_.team.n_pes()) : bytes_;
-  }
-  HEDDLE_FN size_t piece_at(int place) const { return bytes_ * static_cast<size_t>(place); }
+  HEDDLE_FN int leader_of(int domain) const { return places_.pe_at(domain, 0); }
+  HEDDLE_FN size_t pieces(int n) const { return bytes_ * static_cast<size_t>(n); }
   /// What of the user's piece of `pe` this round is about.
   HEDDLE_FN size_t users(int pe) const { return args_.bytes * static_cast<size_t>(pe) + at_; }
+  HEDDLE_FN const byte* input_for(int pe) const {
+    return args_.input + (args_.to_each ? users(pe) : at_);
+  }
 
-  // ---- within the domain ----
+  // ---- messages: rows of PEs that are behind each other in a domain ----
 
+  /// At a leader: of the message that has the row of a domain's PE at `place`.
+  HEDDLE_FN channel_scratch::one_shot_slot& slot_of(int domain, int place) const {
+    return scratch_.simple_slot(epoch_ % 2, places_.pe_at(domain, place / rows_ * rows_));
+  }
+  HEDDLE_FN int rows_with(int domain, int place) const {
+    const int left = places_.size_of(domain) - place / rows_ * rows_;
+    return left < rows_ ? left : rows_;
+  }
+  /// What a row has for a domain.
+  HEDDLE_FN size_t part_bytes(int domain) const {
+    return pieces(args_.to_each ? places_.size_of(domain) : 1);
+  }
+  /// In the slot that messages with the row of this domain's PE at `place` leave from, where that
+  /// to `domain` begins: there is one behind the other, or one for all if all get the same.
+  HEDDLE_FN size_t message_at(int domain, int place) const {
+    if (!args_.to_each) return 0;
+    const int before = places_.begins[domain] - (domain > here_.domain ? here_.n : 0);
+    return pieces(before) * static_cast<size_t>(rows_with(here_.domain, place));
+  }
+  HEDDLE_FN int other(int i) const { return (here_.domain + i) % places_.count; }
+
+  /// This PE's row: to the leader, and, what is for this domain, where they find it.
   HEDDLE_FN void bring_row() const {
-    byte* row = args_.team.ptr(scratch_.staging_in(), leader_of(here_.domain)) +
-                row_bytes() * static_cast<size_t>(here_.mine);
-    if (!args_.to_each) return copy(block_, row, args_.input + at_, bytes_);
-    for (int place = 0; place < args_.team.n_pes(); ++place)
-      copy(block_, row + in_row(place), args_.input + users(places_.pes[place]), bytes_);
+    byte* message =
+        args_.team.ptr(&slot_of(here_.domain, here_.mine), leader_of(here_.domain))->data;
+    const auto row = static_cast<size_t>(here_.mine % rows_);
+    if (!args_.to_each) return copy(block_, message + bytes_ * row, args_.input + at_, bytes_);
+    for (int i = 1; i < places_.count; ++i)
+      bring_part(message + message_at(other(i), here_.mine) + part_bytes(other(i)) * row, other(i));
+    if (here_.n > 1) bring_part(kept_for(here_.mine), here_.domain);
   }
-  /// To the domain's PE at `place`.
-  HEDDLE_FN void bring_pieces(int place) const {
-    byte* there = args_.team.ptr(scratch_.staging_out(), here_.pe(place));
-    for (int domain = 0; domain < places_.count; ++domain) {
-      const int size = places_.size_of(domain);
-      byte* target = there + piece_at(places_.begins[domain]);
-      const byte* message = message_of(domain);
-      // For each of their PEs what it has for each of this domain's, or for all.
-      const int each = args_.to_each ? here_.n : 1;
-      if (each == 1) {
-        copy(block_, target, message, piece_at(size));
-        continue;
-      }
-      for (int i = 0; i < size; ++i)
-        copy(block_, target + piece_at(i), message + piece_at(i * each + place), bytes_);
-    }
+  HEDDLE_FN void bring_part(byte* to, int domain) const {
+    for (int i = 0; i < places_.size_of(domain); ++i)
+      copy(block_, to + pieces(i), input_for(places_.pe_at(domain, i)), bytes_);
   }
-  HEDDLE_FN void take_pieces() const {
-    for (int place = 0; place < args_.team.n_pes(); ++place)
-      copy(block_, args_.output + users(places_.pes[place]),
-           scratch_.staging_out() + piece_at(place), bytes_);
-    block_.sync();
+  /// What the PE at `place` has for this domain: it keeps it itself, but a leader, who has messages
+  /// there, at the next.
+  HEDDLE_FN byte* kept_for(int place) const {
+    return args_.team
+        .ptr(&scratch_.simple_slot(epoch_ % 2, here_.pe(place)), here_.pe(place > 0 ? place : 1))
+        ->data;
   }
 
-  // ---- between leaders ----
-
-  HEDDLE_FN uint64_t epoch() const { return scratch_.state().one_shot_simple + 1; }
-  /// What the leader `pe` sends here, or, of this PE, where its messages leave from.
-  HEDDLE_FN channel_scratch::one_shot_slot& slot_of(int pe) const {
-    return scratch_.simple_slot(epoch() % 2, pe);
-  }
-  /// What a domain has for this one.
-  HEDDLE_FN const byte* message_of(int domain) const {
-    return slot_of(leader_of(domain)).data + (domain == here_.domain ? message_at(domain) : 0);
-  }
-  /// Of the message to a domain, in this PE's own slot: one for all, if all get the same.
-  HEDDLE_FN size_t message_at(int domain) const {
-    return in_row(places_.begins[domain]) * static_cast<size_t>(here_.n);
-  }
-  HEDDLE_FN size_t message_bytes(int domain) const {
-    return piece_at(here_.n) * static_cast<size_t>(args_.to_each ? places_.size_of(domain) : 1);
-  }
-
-  HEDDLE_FN bool exchange_with_leaders() const {
-    auto& own = slot_of(args_.team.my_pe());
-    for (int domain = 0; domain < (args_.to_each ? places_.count : 1); ++domain) {
-      const size_t part = message_bytes(domain) / static_cast<size_t>(here_.n);
-      for (int i = 0; i < here_.n; ++i)
-        copy(block_, own.data + message_at(domain) + part * static_cast<size_t>(i),
-             scratch_.staging_in() + row_bytes() * static_cast<size_t>(i) +
-                 in_row(places_.begins[domain]),
-             part);
-    }
-    block_.sync();
-    const auto other = [&](int i) { return (here_.domain + i) % places_.count; };
+  HEDDLE_FN void send_messages() const {
     for (int i = 1; i < places_.count; ++i) {
-      const int pe = leader_of(other(i));
-      if (!args_.team.is_remote(pe))
-        copy(block_, args_.team.ptr(&own, pe)->data, own.data + message_at(other(i)),
-             message_bytes(other(i)));
+      const int leader = leader_of(other(i));
+      if (args_.team.is_remote(leader)) continue;
+      for (int place = 0; place < here_.n; place += rows_) {
+        auto& slot = slot_of(here_.domain, place);
+        copy(block_, args_.team.ptr(&slot, leader)->data, slot.data + message_at(other(i), place),
+             message_bytes(other(i), place));
+      }
     }
     block_.sync();
-    for (int i = 1 + block_.rank(); i < places_.count; i += block_.size()) {
-      const int pe = leader_of(other(i));
-      if (args_.team.is_remote(pe))
-        args_.team.send(own.data, own.data + message_at(other(i)), message_bytes(other(i)),
-                        &own.epoch, epoch(), pe);
-      else
-        store(&args_.team.ptr(&own, pe)->epoch, epoch(), release);
-    }
-    bool arrived = true;
     for (int i = 1 + block_.rank(); i < places_.count; i += block_.size()) {
       const int leader = leader_of(other(i));
-      arrived &= args_.team.await_count(&slot_of(leader).epoch, epoch(), args_.what, leader);
+      for (int place = 0; place < here_.n; place += rows_) {
+        auto& slot = slot_of(here_.domain, place);
+        if (args_.team.is_remote(leader))
+          args_.team.send(slot.data, slot.data + message_at(other(i), place),
+                          message_bytes(other(i), place), &slot.epoch, epoch_, leader);
+        else
+          store(&args_.team.ptr(&slot, leader)->epoch, epoch_, release);
+      }
     }
+  }
+  HEDDLE_FN size_t message_bytes(int domain, int place) const {
+    return part_bytes(domain) * static_cast<size_t>(rows_with(here_.domain, place));
+  }
+  HEDDLE_FN bool await_messages() const {
+    bool arrived = true;
+    for (int i = 1 + block_.rank(); i < places_.count; i += block_.size())
+      for (int place = 0; place < places_.size_of(other(i)); place += rows_)
+        arrived &= args_.team.await_count(&slot_of(other(i), place).epoch, epoch_, args_.what,
+                                          leader_of(other(i)));
     return block_.all(arrived);
   }
-  /// After all have read them.
-  HEDDLE_FN void take_back_messages() const {
+
+  // ---- what this PE gets ----
+
+  HEDDLE_FN void take(int from, const byte* piece) const {
+    copy(block_, args_.output + users(from), piece, bytes_);
+  }
+  HEDDLE_FN void take_from_here() const {
+    const int me = args_.team.my_pe();
+    if (args_.output + users(me) != input_for(me)) take(me, input_for(me));  // else: in place
+    for (int i = 0; i < here_.n; ++i) {
+      if (i == here_.mine) continue;
+      const byte* piece =
+          args_.to_each ? kept_for(i) + pieces(here_.mine)
+                        : args_.team.ptr(&slot_of(here_.domain, i), leader_of(here_.domain))->data +
+                              pieces(i % rows_);
+      take(here_.pe(i), piece);
+    }
+  }
+  HEDDLE_FN void take_from_others() const {
+    const int my_place = args_.to_each ? here_.mine : 0;
+    for (int i = 1; i < places_.count; ++i)
+      for (int place = 0; place < places_.size_of(other(i)); ++place)
+        take(places_.pe_at(other(i), place),
+             args_.team.ptr(&slot_of(other(i), place), leader_of(here_.domain))->data +
+                 part_bytes(here_.domain) * static_cast<size_t>(place % rows_) + pieces(my_place));
     block_.sync();
-    for (int domain = block_.rank(); domain < places_.count; domain += block_.size())
-      if (domain != here_.domain) take_back(&slot_of(leader_of(domain)).taken);
   }
 
   B block_;
   const leaders_args& args_;
   const domain_places& places_;
   channel_scratch scratch_;
+  leaders_args::sizes sizes_;
   places_of_domain here_;
   size_t at_ = 0;     ///< in every piece, where this round begins
   size_t bytes_ = 0;  ///< of every piece, in this round
+  int rows_ = 1;      ///< in each message of this round; the last of a domain may have fewer
+  uint64_t epoch_ = 0;
 };
 
 }  // namespace detail
