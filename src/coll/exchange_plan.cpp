@@ -67,35 +67,30 @@ double several(const way_cost& cost, int to, double kib) {
   return to == 0 ? 0 : cost.hop_ns * (to + 1) / 2 + to * cost.ns_per_kib * kib;
 }
 
-/// An exchange by leaders.
-struct leaders_shape {
-  leaders_args::sizes sizes;
-  bool to_each;
-  std::size_t rounds;  ///< 0: it is no way
-};
-leaders_shape shape_by_leaders(const plan_question& question) {
-  const leaders_args::sizes sizes{question.n_pes, question.num_domains, question.largest_domain};
-  const bool to_each = question.what == collective::all_to_all;
-  if (!to_each && question.what != collective::all_gather) return {sizes, false, 0};
-  const auto most = leaders_args::in_a_round(sizes, to_each);
-  const auto rounds = most == 0 ? 0 : std::max<std::size_t>((question.bytes + most - 1) / most, 1);
-  return {sizes, to_each, rounds};
+/// Of an exchange by leaders.
+leaders_args::sizes sizes_by_leaders(const plan_question& question) {
+  return {question.n_pes, question.num_domains, question.largest_domain};
+}
+leaders_args::rounds rounds_by_leaders(const plan_question& question) {
+  return {sizes_by_leaders(question), question.what == collective::all_to_all, question.bytes};
 }
 
 /// As cost_model.cpp's hierarchical AllReduce of few bytes: they take turns with two_shot's hops,
 /// and leaders send as in one shot.
 double expected_by_leaders(const plan_question& question) {
   const tuning& costs = costs_of(question);
-  const auto [sizes, to_each, rounds] = shape_by_leaders(question);
-  const auto bytes = question.bytes / rounds;
+  const bool to_each = question.what == collective::all_to_all;
+  const auto rounds = rounds_by_leaders(question);
+  const auto bytes = std::min(rounds.bytes, question.bytes);
   const double kib = static_cast<double>(bytes) / 1024;
-  const auto here = static_cast<std::size_t>(sizes.largest);
+  const int here = question.largest_domain;
+  const int rows = leaders_args::rows_at_once(sizes_by_leaders(question), to_each, bytes);
+  const int messages = (here + rows - 1) / rows;
+  const double message_kib = kib * here * (to_each ? here : 1) / messages;
   const way_cost memory = costs.two_shot.times(2, (to_each ? 2 : 1) * question.n_pes);
-  const auto rows = std::min(leaders_args::rows_at_once(sizes, to_each, bytes), here);
-  const auto messages = static_cast<int>((here + rows - 1) / rows) * (question.num_domains - 1);
-  const double message_kib = static_cast<double>(rows * (to_each ? here : 1)) * kib;
-  return static_cast<double>(rounds) * (memory.hop_ns + memory.ns_per_kib * kib +
-                                        several(costs.network_one_shot, messages, message_kib));
+  return static_cast<double>(rounds.count) *
+         (memory.hop_ns + memory.ns_per_kib * kib +
+          several(costs.network_one_shot, messages * (question.num_domains - 1), message_kib));
 }
 
 double expected_ns(const exchange_plan& plan, const plan_question& question, algorithm algo) {
@@ -223,8 +218,9 @@ exchange_plan choose_exchange(collective what, const plan_question& question) {
   plan.threads = shape.threads;
   if (has_steps) plan.words_up_to = std::min(plan.words_up_to, words_of(plan.channels));
   if (question.on_cuda) plan.chunk = chunk_of_gpu(question, plan.channels);
+  const bool may_have_leaders = what == collective::all_gather || what == collective::all_to_all;
   plan.by_leaders =
-      shape_by_leaders(question).rounds > 0 &&
+      may_have_leaders && rounds_by_leaders(question).count > 0 &&
       (what == collective::all_to_all ||
        expected_by_leaders(question) <= expected_ns(plan, question, algorithm::hierarchical));
   plan.algo = best_of(ways_of(plan, question), question);
@@ -242,7 +238,7 @@ std::string_view route_of(const exchange_plan& plan) {
     case algorithm::tree:
       return "tree of hosts: ";
     case algorithm::hierarchical:
-      return plan.by_leaders ? "hierarchical, by leaders: a message to each host"
+      return plan.by_leaders ? "hierarchical, by leaders: in messages from host to host"
                              : "hierarchical, to each host once: ";
     default:
       return "direct: ";
@@ -259,7 +255,7 @@ std::string expectation(const exchange_plan& plan, const plan_question& question
 
 std::string_view buffers_by(const exchange_plan& plan, const plan_question& question) {
   if (question.n_pes == 1) return "";
-  if (plan.by_leaders) return "; buffers staged";
+  if (plan.by_leaders) return "; buffers through slots";
   if (plan.is_large) return question.what == collective::transfer ? "" : "; buffers through slots";
   return "; directly in place where buffers are symmetric, else by slots";
 }

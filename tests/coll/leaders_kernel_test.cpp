@@ -95,6 +95,31 @@ TEST_CASE("by leaders, in domains of any sizes, dealt in any way") {
   }
 }
 
+TEST_CASE("by leaders, a slot has room for what goes in a round, and rounds are even") {
+  using args = leaders_args;
+  for (const bool to_each : {false, true}) {
+    CHECK(args::rounds({4, 1, 4}, to_each, 8).count == 0);
+    CHECK(args::rounds({64, 2, barrier_memory::max_direct + 1}, to_each, 8).count == 0);
+    for (const auto team : {args::sizes{4, 2, 2}, {5, 2, 4}, {6, 3, 2}, {64, 4, 16}, {64, 64, 1}})
+      for (const std::size_t bytes : {1, 300, 8192, 8193, 16384, 16385, 100000}) {
+        const args::rounds rounds(team, to_each, bytes);
+        CAPTURE(team.n_pes);
+        CAPTURE(bytes);
+        CHECK(rounds.bytes <= args::in_a_round(team, to_each));
+        CHECK(rounds.bytes * rounds.count >= bytes);
+        const bool one_less =
+            rounds.count > 1 && args::in_a_round(team, to_each) * (rounds.count - 1) >= bytes;
+        CHECK_FALSE(one_less);
+        const auto rows = args::rows_at_once(team, to_each, rounds.bytes);
+        CHECK(rows >= 1);
+        CHECK(static_cast<std::size_t>(rows) * team.in_row(to_each) * rounds.bytes <=
+              channel_scratch::one_shot_capacity);
+      }
+  }
+  CHECK(args::rounds({4, 2, 2}, true, 8192).count == 1);
+  CHECK(args::rounds({4, 2, 2}, true, 8208).bytes == 4112);
+}
+
 TEST_CASE("by leaders, beside reductions of the same slots, by all or by rails") {
   const auto domains = domains_of(4, 2, true);
   const local_team team(4, {.threads = block_threads(), .ring = team_order(domains.pes)});

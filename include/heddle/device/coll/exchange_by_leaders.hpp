@@ -46,7 +46,7 @@ struct leaders_args {
       return static_cast<size_t>(n_pes - (others > 1 ? others : 1));
     }
   };
-  /// Bytes of a piece that go in one round, in which a slot has room for what of a row leaves its
+  /// Bytes of a piece that go in one round at most: a slot has room for what of a row leaves its
   /// domain, or stays there (never more pieces). 0: this is no way for such a team.
   HEDDLE_FN static constexpr size_t in_a_round(const sizes& team, bool to_each) {
     if (team.domains < 2 || team.largest > barrier_memory::max_direct ||
@@ -55,10 +55,24 @@ struct leaders_args {
     const size_t most = channel_scratch::one_shot_capacity / team.in_row(to_each);
     return most < 16 ? most : most / 16 * 16;
   }
+  /// The bytes of pieces, in rounds of about as many each. None if there is no way.
+  struct rounds {
+    size_t count;
+    size_t bytes;  ///< of each but the last, which may have fewer
+    HEDDLE_FN constexpr rounds(const sizes& team, bool to_each, size_t of_a_piece)
+        : count(0), bytes(in_a_round(team, to_each)) {
+      if (bytes == 0) return;
+      count = of_a_piece <= bytes ? 1 : (of_a_piece + bytes - 1) / bytes;
+      const size_t even = ((of_a_piece + count - 1) / count + 15) / 16 * 16;
+      if (even < bytes) bytes = even;
+    }
+  };
   /// Rows that go in one message, where pieces have so many bytes.
-  HEDDLE_FN static constexpr size_t rows_at_once(const sizes& team, bool to_each, size_t bytes) {
-    return bytes == 0 ? static_cast<size_t>(team.largest)
-                      : channel_scratch::one_shot_capacity / (team.in_row(to_each) * bytes);
+  HEDDLE_FN static constexpr int rows_at_once(const sizes& team, bool to_each, size_t bytes) {
+    const auto all = static_cast<size_t>(team.largest);
+    if (bytes == 0) return team.largest;
+    const size_t most = channel_scratch::one_shot_capacity / (team.in_row(to_each) * bytes);
+    return static_cast<int>(most < all ? most : all);
   }
 };
 
@@ -91,13 +105,12 @@ class leaders_exchange {
   }
 
   HEDDLE_FN void run() {
-    const size_t most = leaders_args::in_a_round(sizes_, args_.to_each);
-    for (at_ = 0; at_ < args_.bytes; at_ += most) {
-      bytes_ = args_.bytes - at_ < most ? args_.bytes - at_ : most;
-      const size_t at_once = leaders_args::rows_at_once(sizes_, args_.to_each, bytes_);
-      rows_ = at_once < static_cast<size_t>(sizes_.largest) ? static_cast<int>(at_once)
-                                                            : sizes_.largest;
+    const leaders_args::rounds rounds(sizes_, args_.to_each, args_.bytes);
+    for (size_t round = 0; round < rounds.count && at_ < args_.bytes; ++round) {
+      bytes_ = args_.bytes - at_ < rounds.bytes ? args_.bytes - at_ : rounds.bytes;
+      rows_ = leaders_args::rows_at_once(sizes_, args_.to_each, bytes_);
       if (!run_round()) return;
+      at_ += bytes_;
     }
   }
 
@@ -194,6 +207,7 @@ class leaders_exchange {
           store(&args_.team.ptr(&slot, leader)->epoch, epoch_, release);
       }
     }
+    args_.team.end_row();  // what is copied next is no wait
   }
   HEDDLE_FN size_t message_bytes(int domain, int place) const {
     return part_bytes(domain) * static_cast<size_t>(rows_with(here_.domain, place));

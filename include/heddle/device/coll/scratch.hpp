@@ -54,7 +54,8 @@ struct pair_memory {
 ///                                results of large teams what reduce_scatter_in_rounds.hpp has
 ///                                combined
 ///     one-shot   [c][half][pe]   slots that only that PE writes: of LL words, of LL128 lines, or
-///                                a flag and data
+///                                a flag and data (exchange_by_leaders.hpp: others write there for
+///                                it, and it elsewhere)
 ///     mailboxes  [c][pe]         see mailbox.hpp
 ///     wide rings [c][pe]         the same: of teams of up to max_wide_pes, of host devices alone
 ///     links      [c]             see link.hpp
