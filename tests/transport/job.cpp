@@ -99,10 +99,8 @@ test_pe::test_pe(job& all, int pe)
 int test_pe::n_pes() const { return all_.options.n_pes; }
 
 void test_pe::wait(const std::string& what, const std::function<bool()>& done) {
-  for (int idle = 0; !done(); ++idle) {
-    if (network_ && network_->progress(told)) idle = 0;
-    if (idle < 64 && !all_.failed) continue;
-    std::this_thread::yield();
+  for (pacing pace; !done();) {
+    pace.after(network_ && network_->progress(told));
     if (!all_.failed && !all_.until.passed()) continue;
     std::string failures;
     for (auto& [lost, reason] : told.failures) failures += ", told that " + reason;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -13,6 +14,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -48,6 +50,23 @@ class record final : public transport::listener {
 };
 
 class job;
+
+/// Between two looks at a network. What has not come after many is a deadline's, mostly: of
+/// seconds, which other tests can use.
+class pacing {
+ public:
+  void after(bool moved) {
+    if (moved) idle_ = 0;
+    if (++idle_ < 64) return;
+    if (idle_ < 4096)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+
+ private:
+  int idle_ = 0;
+};
 
 /// One PE of a test, driven by a thread of its own. Every wait makes progress and ends with an
 /// exception after a deadline, or once another PE has failed.

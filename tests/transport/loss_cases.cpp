@@ -32,8 +32,9 @@ void post_until_lost(test_pe& self, int pe) {
   const auto is_told = [&] {
     return self.told.failures.contains(pe) || self.told.left.contains(pe);
   };
+  pacing pace;
   for (int posted = 0; !is_told() && !until.passed(); ++posted) {
-    self.network().progress(self.told);
+    pace.after(self.network().progress(self.told));
     if (!told && posted > 20) continue;
     const auto place = self.network().begin_message(0, pe);
     if (!place.empty()) self.network().post_message(0, pe, place, 100);
@@ -223,6 +224,7 @@ TEST_CASE("a stranger's messages and writes leave a PE as it was") {
       bool greeted = false;
       bool wrote = false;
       const auto token = std::uint64_t{1};
+      pacing pace;
       while (!until.passed() && told.failures.empty() && !told.completed.contains(token)) {
         const auto place = greeted ? std::span<std::byte>() : stranger->begin_message(0, 0);
         if (!place.empty()) {
@@ -230,8 +232,8 @@ TEST_CASE("a stranger's messages and writes leave a PE as it was") {
           greeted = true;
         }
         if (!wrote) wrote = stranger->post_write(0, {0, 0, 0}, poison.data(), 8, token, 1);
-        stranger->progress(told);
-        self.network().progress(self.told);
+        const bool moved = stranger->progress(told);
+        pace.after(self.network().progress(self.told) || moved);
       }
       expect(greeted || wrote || !told.failures.empty(),
              "the stranger could send nothing, and was not told why");
