@@ -125,6 +125,6 @@ TEST_CASE("those of teams of more than 64 PEs do, too") {
   for (const char* on_a_host : {"0", "14"}) {
     const environment_variable hosts("HEDDLE_PES_PER_HOST", on_a_host);
     CAPTURE(on_a_host);
-    run_many_pes(70, [&](runtime& self) { make_calls(self, 7, 100, is_cut_short() ? 40 : 400); });
+    run_many_pes(70, [&](runtime& self) { make_calls(self, 7, 100, is_cut_short() ? 40 : 200); });
   }
 }
