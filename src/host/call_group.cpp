@@ -84,7 +84,9 @@ void call_group::require_one_stream(const std::vector<batch>& batches) {
 }
 
 void call_group::cancel() {
-  if (depth_ > 0) --depth_;
+  if (depth_ == 0)
+    throw_error(HEDDLE_ERROR_INVALID_USAGE, "heddle_group_cancel: no group is open on this thread");
+  --depth_;
   batches_.clear();
   is_cancelled_ = depth_ > 0;
 }

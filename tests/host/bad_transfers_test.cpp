@@ -99,6 +99,7 @@ TEST_CASE("groups that are not as they should be") {
     CHECK(heddle_group_cancel() == HEDDLE_SUCCESS);
     CHECK(heddle_stream_synchronize(self.handle(), nullptr) == HEDDLE_SUCCESS);
     check_error(of(heddle_group_end()), usage, {"no group is open"});
+    check_error(of(heddle_group_cancel()), usage, {"heddle_group_cancel", "no group is open"});
     self.world().barrier();  // nothing was sent
   });
 }
