@@ -495,8 +495,8 @@ HEDDLE_API heddle_status_t heddle_recv(heddle_team_t team, void* buffer, size_t 
 /// once, others at the end.
 HEDDLE_API heddle_status_t heddle_group_begin(void);
 HEDDLE_API heddle_status_t heddle_group_end(void);
-/// Ends this thread's innermost group and forgets what the outermost would have sent and received;
-/// its end, if this was not it, is HEDDLE_ERROR_INVALID_USAGE, as both are where no group is open.
+/// Ends the innermost group of this thread and forgets what the outermost has: the end of that, if
+/// it was another, is HEDDLE_ERROR_INVALID_USAGE. So are end and cancel where no group is open.
 HEDDLE_API heddle_status_t heddle_group_cancel(void);
 
 /* ---- plans: which way a collective goes ----------------------------------------------------- */

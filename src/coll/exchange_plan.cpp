@@ -67,16 +67,20 @@ double several(const way_cost& cost, int to, double kib) {
   return to == 0 ? 0 : cost.hop_ns * (to + 1) / 2 + to * cost.ns_per_kib * kib;
 }
 
-/// Of an exchange by leaders.
-leaders_args::sizes sizes_by_leaders(const plan_question& question) {
+domain_sizes sizes_of(const plan_question& question) {
   return {question.n_pes, question.num_domains, question.largest_domain};
 }
+
+/// Of an exchange by leaders; none if it is no way.
 leaders_args::rounds rounds_by_leaders(const plan_question& question) {
-  return {sizes_by_leaders(question), question.what == collective::all_to_all, question.bytes};
+  const bool to_each = question.what == collective::all_to_all;
+  const bool may_be = to_each || question.what == collective::all_gather;
+  return {may_be ? sizes_of(question) : domain_sizes{}, to_each, question.bytes};
 }
 
 /// As cost_model.cpp's hierarchical AllReduce of few bytes: they take turns with two_shot's hops,
-/// and leaders send as in one shot.
+/// and leaders send as in one shot. Each PE takes a piece of every PE, and of an AllToAll brings as
+/// many.
 double expected_by_leaders(const plan_question& question) {
   const tuning& costs = costs_of(question);
   const bool to_each = question.what == collective::all_to_all;
@@ -84,7 +88,7 @@ double expected_by_leaders(const plan_question& question) {
   const auto bytes = std::min(rounds.bytes, question.bytes);
   const double kib = static_cast<double>(bytes) / 1024;
   const int here = question.largest_domain;
-  const int rows = leaders_args::rows_at_once(sizes_by_leaders(question), to_each, bytes);
+  const int rows = leaders_args::rows_at_once(sizes_of(question), to_each, bytes);
   const int messages = (here + rows - 1) / rows;
   const double message_kib = kib * here * (to_each ? here : 1) / messages;
   const way_cost memory = costs.two_shot.times(2, (to_each ? 2 : 1) * question.n_pes);
@@ -218,9 +222,8 @@ exchange_plan choose_exchange(collective what, const plan_question& question) {
   plan.threads = shape.threads;
   if (has_steps) plan.words_up_to = std::min(plan.words_up_to, words_of(plan.channels));
   if (question.on_cuda) plan.chunk = chunk_of_gpu(question, plan.channels);
-  const bool may_have_leaders = what == collective::all_gather || what == collective::all_to_all;
   plan.by_leaders =
-      may_have_leaders && rounds_by_leaders(question).count > 0 &&
+      rounds_by_leaders(question).count > 0 &&
       (what == collective::all_to_all ||
        expected_by_leaders(question) <= expected_ns(plan, question, algorithm::hierarchical));
   plan.algo = best_of(ways_of(plan, question), question);
@@ -255,8 +258,8 @@ std::string expectation(const exchange_plan& plan, const plan_question& question
 
 std::string_view buffers_by(const exchange_plan& plan, const plan_question& question) {
   if (question.n_pes == 1) return "";
-  if (plan.by_leaders) return "; buffers through slots";
-  if (plan.is_large) return question.what == collective::transfer ? "" : "; buffers through slots";
+  if (plan.is_large && question.what == collective::transfer) return "";
+  if (plan.is_large || plan.by_leaders) return "; buffers through slots";
   return "; directly in place where buffers are symmetric, else by slots";
 }
 

@@ -66,7 +66,7 @@ relay_place relay_place_of(algorithm shape, const team_domains& domains, int pe,
 }
 
 domain_places places_by(const team_domains& domains) {
-  domain_places places{.count = domains.n_domains()};
+  domain_places places{.count = domains.n_domains(), .largest = domains.largest()};
   std::int8_t place = 0;
   for (int domain = 0; domain < places.count; ++domain) {
     places.begins[domain] = place;

@@ -22,7 +22,8 @@ class call_group {
   /// Launches what the outermost group has, all of it, then throws the first error if there was
   /// one.
   void end();
-  /// Ends the innermost group; what the outermost has, and will have, is forgotten.
+  /// Ends the innermost group; what the outermost has, and will have, is forgotten. As end, throws
+  /// HEDDLE_ERROR_INVALID_USAGE if none is open.
   void cancel();
   /// The same of one PE's, which goes.
   void cancel(const heddle_runtime& runtime);

@@ -76,7 +76,7 @@ TEST_CASE("by leaders, in domains of any sizes, dealt in any way") {
       CAPTURE(each);
       CAPTURE(in_turn);
       const auto in_a_round = [&](bool to_each) {
-        return leaders_args::in_a_round({n_pes, domains.n_domains(), domains.largest()}, to_each);
+        return leaders_args::in_a_round(places_by(domains).sizes(), to_each);
       };
       CHECK_NOTHROW(team.run([&](int pe) {
         unsigned call = 0;
@@ -97,23 +97,27 @@ TEST_CASE("by leaders, in domains of any sizes, dealt in any way") {
 
 TEST_CASE("by leaders, a slot has room for what goes in a round, and rounds are even") {
   using args = leaders_args;
+  constexpr auto slot = channel_scratch::one_shot_capacity;
+  constexpr int most_here = barrier_memory::max_direct, most = channel_scratch::max_direct_pes;
   for (const bool to_each : {false, true}) {
-    CHECK(args::rounds({4, 1, 4}, to_each, 8).count == 0);
-    CHECK(args::rounds({64, 2, barrier_memory::max_direct + 1}, to_each, 8).count == 0);
-    for (const auto team : {args::sizes{4, 2, 2}, {5, 2, 4}, {6, 3, 2}, {64, 4, 16}, {64, 64, 1}})
+    CAPTURE(to_each);
+    for (const auto& none :
+         {domain_sizes{4, 1, 4}, {2 * most_here, 2, most_here + 1}, {most + 1, most + 1, 1}})
+      CHECK(args::rounds(none, to_each, 8).count == 0);
+    for (const auto& team : {domain_sizes{4, 2, 2}, {5, 2, 4}, {6, 3, 2}, {64, 4, 16}, {64, 64, 1}})
       for (const std::size_t bytes : {1, 300, 8192, 8193, 16384, 16385, 100000}) {
-        const args::rounds rounds(team, to_each, bytes);
         CAPTURE(team.n_pes);
         CAPTURE(bytes);
-        CHECK(rounds.bytes <= args::in_a_round(team, to_each));
+        const args::rounds rounds(team, to_each, bytes);
+        const auto at_most = args::in_a_round(team, to_each);
+        CHECK(rounds.count == (bytes + at_most - 1) / at_most);
+        CHECK(rounds.bytes <= at_most);
         CHECK(rounds.bytes * rounds.count >= bytes);
-        const bool one_less =
-            rounds.count > 1 && args::in_a_round(team, to_each) * (rounds.count - 1) >= bytes;
-        CHECK_FALSE(one_less);
-        const auto rows = args::rows_at_once(team, to_each, rounds.bytes);
+        if (rounds.count > 1) CHECK(rounds.bytes < bytes / rounds.count + 17);
+        const auto rows = static_cast<std::size_t>(args::rows_at_once(team, to_each, rounds.bytes));
         CHECK(rows >= 1);
-        CHECK(static_cast<std::size_t>(rows) * team.in_row(to_each) * rounds.bytes <=
-              channel_scratch::one_shot_capacity);
+        CHECK(rows * args::in_row(team, to_each) * rounds.bytes <= slot);
+        if (to_each) CHECK(static_cast<std::size_t>(team.largest) * rounds.bytes <= slot);
       }
   }
   CHECK(args::rounds({4, 2, 2}, true, 8192).count == 1);

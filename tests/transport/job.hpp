@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <heddle/device/backoff.hpp>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -14,7 +14,6 @@
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -51,21 +50,19 @@ class record final : public transport::listener {
 
 class job;
 
-/// Between two looks at a network. What has not come after many is a deadline's, mostly: of
-/// seconds, which other tests can use.
+/// Between two looks at a network. What many looks have not found is mostly a deadline, seconds
+/// away: other tests get the processor. The naps are short, since networks send again in between.
 class pacing {
  public:
   void after(bool moved) {
-    if (moved) idle_ = 0;
-    if (++idle_ < 64) return;
-    if (idle_ < 4096)
-      std::this_thread::yield();
+    if (moved)
+      patience_ = backoff(64);
     else
-      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      patience_.pause(pause_processor, [](std::uint64_t) { sleep_ns(100'000); });
   }
 
  private:
-  int idle_ = 0;
+  backoff patience_{64};
 };
 
 /// One PE of a test, driven by a thread of its own. Every wait makes progress and ends with an

@@ -14,15 +14,24 @@
 /// So a piece enters a domain once, and all PEs of a domain bring as much.
 namespace heddle {
 
+/// How many there are of what in a team.
+struct domain_sizes {
+  int n_pes = 1;
+  int domains = 1;
+  int largest = 1;  ///< PEs of the domain that has the most
+};
+
 /// A team's PEs by domains.
 struct domain_places {
   static constexpr int most = channel_scratch::max_direct_pes;
   int count = 1;                 ///< of domains
+  int largest = 1;               ///< PEs of the one that has the most
   int8_t pes[most] = {};         ///< domain by domain
   int8_t begins[most + 1] = {};  ///< of each domain, its first place in `pes`; then the end
   int8_t domain[most] = {};      ///< by PE
   int8_t in_domain[most] = {};   ///< its place there
 
+  HEDDLE_FN domain_sizes sizes() const { return {begins[count], count, largest}; }
   HEDDLE_FN int size_of(int which) const { return begins[which + 1] - begins[which]; }
   /// -1: there is none.
   HEDDLE_FN int pe_at(int which, int place) const {

@@ -34,33 +34,26 @@ struct leaders_args {
   bool to_each = false;    ///< whether there is a piece for each PE (AllToAll) or one for all
   domain_places places{};
 
-  /// Of a team's domains.
-  struct sizes {
-    int n_pes = 1;
-    int domains = 1;
-    int largest = 1;
-    /// The pieces of a row that leave a domain, at most.
-    HEDDLE_FN constexpr size_t in_row(bool to_each) const {
-      if (!to_each) return 1;
-      const int others = n_pes - largest * (domains - 1);  // at least so many are in any domain
-      return static_cast<size_t>(n_pes - (others > 1 ? others : 1));
-    }
-  };
   /// Bytes of a piece that go in one round at most: a slot has room for what of a row leaves its
   /// domain, or stays there (never more pieces). 0: this is no way for such a team.
-  HEDDLE_FN static constexpr size_t in_a_round(const sizes& team, bool to_each) {
-    if (team.domains < 2 || team.largest > barrier_memory::max_direct ||
-        team.n_pes > channel_scratch::max_direct_pes)
+  HEDDLE_FN static constexpr size_t in_a_round(const domain_sizes& of, bool to_each) {
+    if (of.domains < 2 || of.largest > barrier_memory::max_direct ||
+        of.n_pes > channel_scratch::max_direct_pes)
       return 0;
-    const size_t most = channel_scratch::one_shot_capacity / team.in_row(to_each);
-    return most < 16 ? most : most / 16 * 16;
+    return channel_scratch::one_shot_capacity / in_row(of, to_each) / 16 * 16;
+  }
+  /// The pieces of a row that leave a domain, at most.
+  HEDDLE_FN static constexpr size_t in_row(const domain_sizes& of, bool to_each) {
+    if (!to_each) return 1;
+    const int others = of.n_pes - of.largest * (of.domains - 1);  // so many are in any, or more
+    return static_cast<size_t>(of.n_pes - (others > 1 ? others : 1));
   }
   /// The bytes of pieces, in rounds of about as many each. None if there is no way.
   struct rounds {
     size_t count;
     size_t bytes;  ///< of each but the last, which may have fewer
-    HEDDLE_FN constexpr rounds(const sizes& team, bool to_each, size_t of_a_piece)
-        : count(0), bytes(in_a_round(team, to_each)) {
+    HEDDLE_FN constexpr rounds(const domain_sizes& of, bool to_each, size_t of_a_piece)
+        : count(0), bytes(in_a_round(of, to_each)) {
       if (bytes == 0) return;
       count = of_a_piece <= bytes ? 1 : (of_a_piece + bytes - 1) / bytes;
       const size_t even = ((of_a_piece + count - 1) / count + 15) / 16 * 16;
@@ -68,11 +61,10 @@ struct leaders_args {
     }
   };
   /// Rows that go in one message, where pieces have so many bytes.
-  HEDDLE_FN static constexpr int rows_at_once(const sizes& team, bool to_each, size_t bytes) {
-    const auto all = static_cast<size_t>(team.largest);
-    if (bytes == 0) return team.largest;
-    const size_t most = channel_scratch::one_shot_capacity / (team.in_row(to_each) * bytes);
-    return static_cast<int>(most < all ? most : all);
+  HEDDLE_FN static constexpr int rows_at_once(const domain_sizes& of, bool to_each, size_t bytes) {
+    if (bytes == 0) return of.largest;
+    const size_t most = channel_scratch::one_shot_capacity / (in_row(of, to_each) * bytes);
+    return most < static_cast<size_t>(of.largest) ? static_cast<int>(most) : of.largest;
   }
 };
 
@@ -98,17 +90,14 @@ class leaders_exchange {
         args_(args),
         places_(args.places),
         scratch_(args.team, 0, 1),
-        sizes_{args.team.n_pes(), args.places.count, 1},
-        here_(args.places, args.team.my_pe()) {
-    for (int domain = 0; domain < places_.count; ++domain)
-      if (places_.size_of(domain) > sizes_.largest) sizes_.largest = places_.size_of(domain);
-  }
+        here_(args.places, args.team.my_pe()) {}
 
   HEDDLE_FN void run() {
-    const leaders_args::rounds rounds(sizes_, args_.to_each, args_.bytes);
-    for (size_t round = 0; round < rounds.count && at_ < args_.bytes; ++round) {
-      bytes_ = args_.bytes - at_ < rounds.bytes ? args_.bytes - at_ : rounds.bytes;
-      rows_ = leaders_args::rows_at_once(sizes_, args_.to_each, bytes_);
+    const domain_sizes sizes = places_.sizes();
+    const size_t most = leaders_args::rounds(sizes, args_.to_each, args_.bytes).bytes;
+    while (at_ < args_.bytes && most > 0) {
+      bytes_ = args_.bytes - at_ < most ? args_.bytes - at_ : most;
+      rows_ = leaders_args::rows_at_once(sizes, args_.to_each, bytes_);
       if (!run_round()) return;
       at_ += bytes_;
     }
@@ -252,7 +241,6 @@ class leaders_exchange {
   const leaders_args& args_;
   const domain_places& places_;
   channel_scratch scratch_;
-  leaders_args::sizes sizes_;
   places_of_domain here_;
   size_t at_ = 0;     ///< in every piece, where this round begins
   size_t bytes_ = 0;  ///< of every piece, in this round
