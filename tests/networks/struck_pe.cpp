@@ -145,7 +145,10 @@ class struck_pe {
     const std::vector<float> content(data.size(), 42);
     world.put(data.data(), content.data(), content.size(), me_);
     is_near_ = me_ != victim_ && runtime.ptr(data.data(), victim_) != nullptr;
-    if (!strikes_first_) world.all_reduce(data.data(), data.data(), 1000, heddle::op::max);
+    if (!strikes_first_) {
+      world.all_reduce(data.data(), data.data(), 1000, heddle::op::max);
+      world.barrier();  // who leaves the next has heard from all: none are still to be connected
+    }
     auto start = clock_type::now();
     try {
       if (!strikes_first_) world.barrier();  // which the victim may be the first to leave
