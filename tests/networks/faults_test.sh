@@ -15,20 +15,22 @@ waits=(all_reduce barrier put get atomic wait_until kernel_wait kernel_quiet ker
 place='on host n[0-9], reached by .* at 10\.79\.'
 
 # check_cut HOSTS CHECK'S WORDS...: the same, of a job on so many that asks by $folder/go for the second's cable to be pulled,
-# and is told of it by $folder/go.done.
+# or, with cut=card, for its card to be taken out, and is told of it by $folder/go.done.
+cut=link
 check_cut() {
-  local cut hosts=$1
+  local cutter hosts=$1 off=down on=up
+  [ $cut = link ] || off=out on=in
   shift
   (
     until [ -e "$folder/go" ]; do sleep 0.1; done
-    "$here/hosts.sh" link "$folder/$hosts" 2 down && touch "$folder/go.done"
+    "$here/hosts.sh" $cut "$folder/$hosts" 2 $off && touch "$folder/go.done"
   ) &
-  cut=$!
+  cutter=$!
   check "$@"
   touch "$folder/go"
-  wait $cut
+  wait $cutter
   rm -f "$folder/go" "$folder/go.done"
-  "$here/hosts.sh" link "$folder/$hosts" 2 up
+  "$here/hosts.sh" $cut "$folder/$hosts" 2 $on
 }
 
 losses() {
@@ -52,6 +54,10 @@ losses() {
   for wait in all_reduce kernel_barrier; do
     check_cut 3 "a cable of three is pulled, $wait" 0 "^RIGHT" job 3 1 "$bin/struck_pe" "$wait" link 1 "$folder/go" "$place"
     count_right "all three, $wait" 3
+  done
+  for wait in all_reduce kernel_quiet; do
+    cut=card check_cut 2 "a card is taken out, $wait" 0 "^RIGHT" job 2 1 "$bin/struck_pe" "$wait" link 1 "$folder/go" "$place"
+    count_right "both ends, $wait" 2
   done
   for wait in put kernel_barrier; do
     check_cut 2 "no cable from the first message on, $wait" 0 "^RIGHT" \

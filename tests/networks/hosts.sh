@@ -9,6 +9,7 @@
 #   hosts.sh down FOLDER                 ends them and every process in them
 #   hosts.sh on FOLDER I -- COMMAND...   replaces itself by the command on host nI: its output, status and process id
 #   hosts.sh link FOLDER I down|up       pulls nI's cable, and puts it back
+#   hosts.sh card FOLDER I out|in        takes nI's card, eth0, out of it, and puts one in, with the same address
 #   hosts.sh cable FOLDER I J            lays one from nI to nJ: eth1 on both, 10.78.X.1I and 10.78.X.1J
 #   hosts.sh netem FOLDER I RULE|off     what leaves nI is treated by tc's netem: "delay 2ms loss 1%"
 # FOLDER/addresses has a line "10.79.X.1I nI" for each, which the hosts have in /etc/hosts, and "10.79.X.1 gateway" for this
@@ -52,7 +53,7 @@ make_bridge() {
 }
 
 make_host() {
-  local i=$1 outer="heddle$set_number.$1" process
+  local i=$1 process
   # Its /etc/hosts knows the others, its /sys its own network.
   setsid unshare --net --uts --ipc --mount bash -c '
     set -e
@@ -71,10 +72,15 @@ make_host() {
     sleep 0.01
   done
   echo "$process $(began $process)" >"$folder/n$i"
-  ip link add "$outer" type veth peer name eth0 netns $process
+  nsenter --target $process --net ip link set lo up
+  put_card_in "$i" $process
+}
+
+put_card_in() {
+  local i=$1 process=$2 outer="heddle$set_number.$1"
+  ip link add "$outer" type veth peer name eth0 netns "$process"
   ip link set "$outer" master "heddle$set_number" up
-  nsenter --target $process --net bash -c '
-    ip link set lo up
+  nsenter --target "$process" --net bash -c '
     ip addr add "$0.$((10 + $1))/24" dev eth0
     ip link set eth0 up
     ip route add default via "$0.1"' "10.79.$set_number" "$i"
@@ -151,6 +157,17 @@ link() {
   [ "$2" != up ] || await_carrier "$(keeper "$1")" eth0
 }
 
+card() {
+  local set_number process
+  process=$(keeper "$1")
+  set_number=$(cat "$folder/set")
+  case $2 in
+    out) nsenter --target "$process" --net ip link del eth0 ;;
+    in) put_card_in "$1" "$process" && await_carrier "$process" eth0 ;;
+    *) exit 2 ;;
+  esac
+}
+
 cable() {
   local end processes=("$(keeper "$1")" "$(keeper "$2")")
   nsenter --target "${processes[0]}" --net ip link add eth1 type veth peer name eth1 netns "${processes[1]}"
@@ -186,7 +203,7 @@ netem() {
 }
 
 case $action in
-  up | down | on | link | cable | netem)
+  up | down | on | link | card | cable | netem)
     [ -n "$folder" ] || exit 2
     [ -d "$folder" ] && folder=$(cd "$folder" && pwd)
     [ "$action" != up ] || folder=$(realpath -m "$folder")
