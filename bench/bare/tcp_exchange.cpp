@@ -1,27 +1,62 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// The bare TCP exchange between two hosts: both processes send n bytes and receive n, spinning. No
-// AllReduce of two PEs over TCP can be faster.
+// The bare TCP exchange between two hosts: both processes send n bytes and receive n, spinning. It is
+// what a collective of two PEs that has each wait for the other cannot do without: an AllReduce sends
+// all of its bytes, the others the half that the peer has not.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string_view>
+
 #include "../program.hpp"
 #include "host_link.hpp"
+
+namespace {
+
+struct exchange {
+  std::string_view collective;
+  std::size_t part;  ///< of its bytes each of two PEs sends one in so many
+};
+
+constexpr std::array<exchange, 4> exchanges = {
+    {{"all_reduce", 1}, {"all_gather", 2}, {"reduce_scatter", 2}, {"all_to_all", 2}}};
+
+std::size_t part_of(const std::string& collective) {
+  for (const auto& [name, part] : exchanges)
+    if (name == collective) return part;
+  throw std::runtime_error(collective + " is no exchange");
+}
+
+double time_of(bench::bare::host_link& link, std::size_t bytes, const bench::effort& effort) {
+  const std::vector<std::byte> out(bytes, std::byte{1});
+  std::vector<std::byte> in(bytes);
+  const double us = bench::time_per_iteration(
+      [&](std::uint64_t n) {
+        for (std::uint64_t i = 0; i < n; ++i) link.exchange(out, in);
+      },
+      [&](double x) { return link.agree(x); }, effort);
+  if (in.back() != std::byte{1}) throw std::runtime_error("wrong bytes were received");
+  return us;
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   const auto options = bench::options::parse(argc, argv, "the bare TCP exchange of two hosts");
   return bench::run_program("tcp_exchange", [&] {
+    auto wanted = options.collectives;
+    if (wanted.empty()) wanted = {"all_reduce"};
     bench::bare::host_link link;
     bench::report_binding(link.me());
-    std::vector<std::byte> out(options.max_bytes, std::byte{1});
-    std::vector<std::byte> in(options.max_bytes);
-    for (const std::size_t bytes : options.sizes()) {
-      const double us = bench::time_per_iteration(
-          [&](std::uint64_t n) {
-            for (std::uint64_t i = 0; i < n; ++i)
-              link.exchange(std::span(out).first(bytes), std::span(in).first(bytes));
-          },
-          [&](double x) { return link.agree(x); }, options.measure.for_size(bytes));
-      if (in[bytes - 1] != std::byte{1}) throw std::runtime_error("wrong bytes were received");
-      if (link.me() == 0) bench::report("tcp_exchange", "bare", bytes, us);
+    std::map<std::size_t, double> us;  // by bytes that each sends
+    for (const auto& collective : wanted) {
+      for (const std::size_t bytes : options.sizes()) {
+        const std::size_t each = bytes / part_of(collective);
+        if (!us.contains(each))
+          us.emplace(each, time_of(link, each, options.measure.for_size(bytes)));
+        if (link.me() == 0) bench::report(collective, "bare", bytes, us.at(each));
+      }
     }
   });
 }

@@ -21,6 +21,9 @@ PEERS = {"Open MPI": ("MPI_Allreduce", "MPI"), "MPICH": ("MPI_Allreduce", "MPI")
 # Those that are measured beside AllReduce, and which of them are compared with the peers.
 COMPARED = ("broadcast", "all_gather", "reduce_scatter", "all_to_all")
 COLLECTIVES = (*COMPARED, "gather", "scatter", "reduce")
+# Between hosts: what collectives of two PEs cannot do without, and which of them those are.
+BARE_EXCHANGE = "bare TCP exchange"
+EXCHANGES = ("all_gather", "reduce_scatter", "all_to_all")
 
 
 @dataclass(frozen=True)

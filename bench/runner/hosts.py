@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .contenders import COMPARED, Block, Contender, Probe, program
+from .contenders import BARE_EXCHANGE, COMPARED, EXCHANGES, Block, Contender, Probe, program
 
 NETWORKS = Path(__file__).resolve().parent.parent.parent / "tests" / "networks"
 N_HOSTS = 2
@@ -107,13 +107,17 @@ def blocks(bin_dir: Path, quick: bool, hosts: Hosts) -> list[Block]:
     probe = Probe(to.plain("probe", "tcp_exchange", 1, "--sizes", "32", "--batches", "3"),
                   "Bare TCP exchange of 32 bytes")
     rounds = 3 if quick else 7
-    bare = (to.plain("bare TCP exchange", "tcp_exchange", 1, *step),)
-    # Of the others those that the rules are about.
+    def exchange(*collectives: str) -> tuple[Contender, ...]:
+        return (to.plain(BARE_EXCHANGE, "tcp_exchange", 1, *step, "--collective", *collectives),)
+
+    all_reduce = exchange("all_reduce")
+    # Of the others those that the rules are about; the bare exchange beside those that need it at least.
     result = [Block(f"{name}_{N_HOSTS * per_host}", f"{title}, {N_HOSTS} hosts over TCP, PEs on each: {per_host}",
-                    (*beside, *to.all_of(what, per_host, *step, *options)), rounds, one_failure=True, probe=probe)
-              for name, title, beside, what, options in (
-                  ("network", "AllReduce, float32 sum", bare, "all_reduce", ()),
-                  ("network_collectives", "The other collectives", (), "collective", ("--collective", *COMPARED)))
+                    (*beside[per_host], *to.all_of(what, per_host, *step, *options)), rounds, one_failure=True, probe=probe)
+              for name, title, what, options, beside in (
+                  ("network", "AllReduce, float32 sum", "all_reduce", (), {1: all_reduce, 2: all_reduce}),
+                  ("network_collectives", "The other collectives", "collective", ("--collective", *COMPARED),
+                   {1: exchange(*EXCHANGES), 2: ()}))
               for per_host in (1, 2)]
     # Long enough that a kernel's launch does not count.
     few = ("--batch-us", "10000") + (("--batches", "3") if quick else ())

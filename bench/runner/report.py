@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import statistics
 
-from .contenders import COLLECTIVES, MI, PEERS, Block
+from .contenders import BARE_EXCHANGE, COLLECTIVES, MI, PEERS, Block
 from .measure import Results, Series
 from .rules import Verdict, compare, human
 
@@ -114,12 +114,12 @@ def against_peers(block: dict[str, Series], what: str, called: int) -> str:
     """One collective; `called` chooses from what the peers' programs call it. Between hosts beside a bare exchange."""
     heddle = block["heddle"]
     others = {name: (what, names[called]) for name, names in PEERS.items()}
-    bare = {"bare TCP exchange": ("tcp_exchange", "bare")} if "bare TCP exchange" in block else {}
+    bare = {BARE_EXCHANGE: (what, "bare")} if BARE_EXCHANGE in block and block[BARE_EXCHANGE].sizes(what) else {}
     beside = {**bare, **others}
     rows = [[human(size), microseconds(heddle.median(what, "heddle", size)),
              *(microseconds(block[name].median(*key, size)) for name, key in beside.items()),
              *(_ratio(heddle, (what, "heddle"), block[name], key, size) for name, key in beside.items())]
-            for size in sorted({s for one in block.values() for w in (what, "tcp_exchange") for s in one.sizes(w)})]
+            for size in sorted({s for one in block.values() for s in one.sizes(what)})]
     return f"{what}, us:\n\n" + table(["size", "heddle", *beside, *(f"time / {name}" for name in beside)], rows)
 
 

@@ -14,7 +14,7 @@ import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .contenders import COLLECTIVES, COMPARED, KI, MI, PEERS
+from .contenders import BARE_EXCHANGE, COLLECTIVES, COMPARED, KI, MI, PEERS
 from .measure import Results, Series
 
 
@@ -144,8 +144,18 @@ def faster_than(peer: str, block: dict[str, Series], what: str, called: str, tit
     if measured:
         mean = statistics.geometric_mean(r.of_rounds for r in measured)
         verdicts.append(Verdict(f"{rule}, geometric mean", "at most 0.5", mean <= 0.5,
-                                f"{mean:.2f}" + most_lost(measured)))
+                                f"{mean:.2f}" + within_reach(block, measured, theirs, (what, called)) + most_lost(measured)))
     return verdicts
+
+
+def within_reach(block: dict[str, Series], ours: list[Ratio], theirs: Series, key: tuple[str, str]) -> str:
+    """Between hosts a mean is told with that of the bare exchange, and of whichever of both is quicker at each size."""
+    bare = [compare(block[BARE_EXCHANGE], (key[0], "bare"), theirs, key, r.size) for r in ours] if BARE_EXCHANGE in block else []
+    if not bare or None in bare:
+        return ""
+    alone, both = (statistics.geometric_mean(ratios) for ratios in (
+        [b.of_rounds for b in bare], [min(a.of_rounds, b.of_rounds) for a, b in zip(ours, bare)]))
+    return f" (the bare exchange {alone:.2f}, the quicker of both {both:.2f})"
 
 
 def all_reduce_against_peers(block: dict[str, Series], pes: str) -> list[Verdict]:

@@ -114,6 +114,19 @@ class Verdicts(unittest.TestCase):
         block = {"heddle": series("wall", "", 0, some), "Open MPI": series("wall", "", 0, [4.0] * 3)}
         self.assertIn("; 1 of 3 rounds lost", rules.init_rule({"init": block}).found)
 
+    def test_of_a_mean_tell_what_the_bare_exchange_takes_of_the_peers_time(self):
+        what = "all_gather"
+        block = {"heddle": series(what, "heddle", 8, [3.0]), "MPICH": series(what, "MPI", 8, [4.0])}
+
+        def mean():
+            return rules.faster_than("MPICH", block, what, "MPI", what)[1].found
+
+        self.assertEqual(mean(), "0.75")
+        block[contenders.BARE_EXCHANGE] = series(what, "bare", 8, [2.0])
+        self.assertEqual(mean(), "0.75 (the bare exchange 0.50, the quicker of both 0.50)")
+        block[contenders.BARE_EXCHANGE] = series("broadcast", "bare", 8, [2.0])
+        self.assertEqual(mean(), "0.75")
+
     def test_of_runs_fail_when_heddle_or_a_bare_program_failed_in_any_round(self):
         broken = Series(rounds=[{}, {("t", "v", 8): 1.0}], failures=["round 1: wrong result"])
         for name, passed in (("heddle", False), ("heddle ring", False), ("bare copy", False), ("machine", False),
@@ -154,7 +167,7 @@ class Tables(unittest.TestCase):
     def test_show_what_there_is_when_one_fails_between_hosts(self):
         what = "all_reduce"
         results = {
-            "bare TCP exchange": series("tcp_exchange", "bare", 8, [1.0]),
+            contenders.BARE_EXCHANGE: series(what, "bare", 8, [1.0]),
             "heddle": Series(failures=["round 1: exit status 1"]),
             "Open MPI": series(what, "MPI_Allreduce", 8, [8.0]),
             "MPICH": series(what, "MPI_Allreduce", 8, [4.0]),
