@@ -200,7 +200,8 @@ void check_order(const auto& reduce, int n_pes, const plan& chosen, heddle_type_
 
 }  // namespace
 
-TEST_CASE("inputs are combined in the order that is documented, alike on all PEs and every time") {
+TEST_CASE("inputs are combined in the order that is documented, alike on all PEs and every time" *
+          doctest::test_suite("threads")) {
   with_every_plan([](const auto& reduce, int n_pes, const plan& chosen) {
     check_order<float>(reduce, n_pes, chosen, HEDDLE_FLOAT32);
     check_order<double>(reduce, n_pes, chosen, HEDDLE_FLOAT64);
@@ -277,7 +278,8 @@ T in_rounds(const std::vector<T>& x, int owner, int distance) {
 
 }  // namespace
 
-TEST_CASE("a ReduceScatter in rounds combines in the order that is documented") {
+TEST_CASE("a ReduceScatter in rounds combines in the order that is documented" *
+          doctest::test_suite("threads")) {
   run_many_pes(66, [](runtime& self) {
     const auto world = self.world();
     constexpr std::size_t count = 7;
@@ -295,7 +297,8 @@ TEST_CASE("a ReduceScatter in rounds combines in the order that is documented") 
   });
 }
 
-TEST_CASE("calls in rounds and by hosts may follow each other at once") {
+TEST_CASE("calls in rounds and by hosts may follow each other at once" *
+          doctest::test_suite("threads")) {
   if (std::getenv("HEDDLE_P2P_DISABLE")) return;  // each PE is a host then
   const environment_variable hosts("HEDDLE_PES_PER_HOST", "14");
   run_many_pes(70, [](runtime& self) {
@@ -393,7 +396,7 @@ void check_nan(const auto& reduce, int n_pes, heddle_type_t type) {
 
 }  // namespace
 
-TEST_CASE("minima and maxima are those of the type's own order") {
+TEST_CASE("minima and maxima are those of the type's own order" * doctest::test_suite("threads")) {
   with_every_plan([](const auto& reduce, int n_pes, const plan&) {
     for_each_type([&]<class T>(T, heddle_type_t type) {
       if constexpr (!small_float<T>) check_extremes<T>(reduce, n_pes, type);
@@ -401,7 +404,8 @@ TEST_CASE("minima and maxima are those of the type's own order") {
   });
 }
 
-TEST_CASE("averages of integers, whose sums wrap, are cut off towards zero") {
+TEST_CASE("averages of integers, whose sums wrap, are cut off towards zero" *
+          doctest::test_suite("threads")) {
   with_every_plan([](const auto& reduce, int n_pes, const plan&) {
     for_each_type([&]<class T>(T, heddle_type_t type) {
       if constexpr (std::is_integral_v<T>) check_average<T>(reduce, n_pes, type);
@@ -409,7 +413,7 @@ TEST_CASE("averages of integers, whose sums wrap, are cut off towards zero") {
   });
 }
 
-TEST_CASE("a NaN of any PE is the minimum and the maximum") {
+TEST_CASE("a NaN of any PE is the minimum and the maximum" * doctest::test_suite("threads")) {
   with_every_plan([](const auto& reduce, int n_pes, const plan&) {
     for_each_type([&]<class T>(T, heddle_type_t type) {
       if constexpr (!std::is_integral_v<T>) check_nan<T>(reduce, n_pes, type);

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <heddle/heddle.hpp>
-#include <heddle/run_as_threads.hpp>
 #include <heddle/symmetric_array.hpp>
 #include <mutex>
 #include <set>
@@ -11,15 +10,16 @@
 #include <utility>
 #include <vector>
 
+#include "doctest/run_pes.hpp"
 #include "host/outcomes.hpp"
 
 // What a program is told of plans, and what it may choose itself.
 
-using heddle::run_as_threads;
 using heddle::runtime;
 using heddle::testing::check_error;
 using heddle::testing::environment_variable;
 using heddle::testing::of;
+using heddle::testing::run_pes;
 
 namespace {
 
@@ -49,7 +49,7 @@ bool are_mapped(const runtime& self) {
 }  // namespace
 
 TEST_CASE("every collective tells its plan") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto world = self.world();
     const bool mapped = are_mapped(self);
     CHECK(begins(world.plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 2, f32),
@@ -88,7 +88,7 @@ TEST_CASE("every collective tells its plan") {
 }
 
 TEST_CASE("a chooser is asked once for each collective and power of two, and obeyed") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto world = self.world();
     asked mine;
     mine.answer.algorithm = HEDDLE_ALGORITHM_RING;
@@ -120,7 +120,7 @@ TEST_CASE("a chooser is asked once for each collective and power of two, and obe
 }
 
 TEST_CASE("what a chooser cannot choose") {
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto world = self.world();
     asked mine;
     world.set_chooser(choose, &mine);
@@ -146,7 +146,7 @@ TEST_CASE("what a chooser cannot choose") {
 
 TEST_CASE("a team's channels may be limited") {
   environment_variable channels("HEDDLE_CHANNELS", "6");
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto world = self.world();
     const auto has = [&](const char* what) {
       return world.plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 1 << 16, f32).find(what) !=
@@ -169,7 +169,7 @@ TEST_CASE("a team's channels may be limited") {
 
 TEST_CASE("each call may have its own limit of channels, and nothing is planned twice") {
   environment_variable channels("HEDDLE_CHANNELS", "6");
-  run_as_threads(2, [](runtime& self) {
+  run_pes(2, [](runtime& self) {
     const auto world = self.world();
     asked mine;
     world.set_chooser(choose, &mine);
@@ -222,7 +222,7 @@ TEST_CASE("small floats are rounded once where that is asked for") {
   environment_variable algorithm("HEDDLE_ALGO", "ring");
   for (const bool by_environment : {false, true}) {
     environment_variable asked("HEDDLE_ACCUMULATE_F32", by_environment ? "1" : "0");
-    run_as_threads(4, [&](runtime& self) {
+    run_pes(4, [&](runtime& self) {
       const auto world = self.world();
       const auto plan_of = [&](heddle_type_t type) {
         return world.plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 1000, type);
@@ -254,7 +254,7 @@ TEST_CASE("a tree, which would round at every PE, is no way then") {
   environment_variable asked("HEDDLE_ACCUMULATE_F32", "1");
   environment_variable algorithm("HEDDLE_ALGO", "tree");
   environment_variable protocol("HEDDLE_PROTO", "ll");
-  run_as_threads(2, [&](runtime& self) {
+  run_pes(2, [&](runtime& self) {
     const auto plan = self.world().plan(HEDDLE_COLLECTIVE_ALL_REDUCE, 1000, HEDDLE_BFLOAT16);
     CHECK(begins(plan, "ring simple"));
     CHECK(plan.find("HEDDLE_ALGO, but that is not here") != std::string::npos);

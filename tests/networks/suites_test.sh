@@ -10,9 +10,9 @@ bin=$1 part=$2 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/checks.sh"
 [ "$part" = mapped ] || export HEDDLE_TRANSPORT=$part
 any_size=(reductions_test kernels_test one_sided_kernels_test kernel_collectives_test kernel_lists_test kernel_reductions_test kernel_moves_test
-  element_sizes_test collectives_test mixed_collectives_test transfers_test one_sided_test)
-of_three=("${any_size[@]}" team_test runtime_test bad_input_test bad_collectives_test)
-of_two=("${of_three[@]}" bad_transfers_test)
+  element_sizes_test host_elements_test documented_results_test collectives_test mixed_collectives_test transfers_test one_sided_test)
+of_three=("${any_size[@]}" mixed_calls_test team_test runtime_test bad_input_test bad_collectives_test)
+of_two=("${of_three[@]}" plans_test zero_copy_test bad_transfers_test)
 
 # run_suites HOSTS PES SUITE...: each as one job.
 run_suites() {
@@ -39,7 +39,7 @@ case $part in
     run_suites 2 1 "${of_two[@]}"
     [ "$part" = tcp ] || of_three=(kernels_test runtime_test)  # the rest is the same over any network
     run_suites 3 1 "${of_three[@]}"
-    run_suites 2 2 "${any_size[@]}"
+    run_suites 2 2 "${any_size[@]}" plans_test
     [ "$part" != tcp ] || for hosts in "3 2" "2 4"; do run_suites $hosts reductions_test; done
     run_suites 2 3 team_test
     ;;
