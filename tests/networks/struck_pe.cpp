@@ -17,6 +17,8 @@
 //                                      and makes FILE.done
 //     struck_pe WAIT link_first VICTIM FILE PLACE
 //                                      the same, before they have sent each other anything
+//     struck_pe WAIT port VICTIM FILE PLACE
+//                                      as link, where a card may tell at once that its port is down
 //     struck_pe stray none VICTIM      its kernel puts to what is not symmetric
 //
 // PLACE: what they are to be told of where the PE is that they wait for (a regular expression),
@@ -95,10 +97,11 @@ class struck_pe {
   struck_pe(std::string wait, std::string fault, int victim, std::string file, std::string place)
       : strikes_idle_(fault == "kill_idle"),
         strikes_first_(fault == "link_first"),
+        tells_at_once_(fault == "port"),
         wait_(std::move(wait)),
-        fault_(strikes_idle_    ? "kill"
-               : strikes_first_ ? "link"
-                                : std::move(fault)),
+        fault_(strikes_idle_                      ? "kill"
+               : strikes_first_ || tells_at_once_ ? "link"
+                                                  : std::move(fault)),
         victim_(victim),
         file_(std::move(file)),
         place_(std::move(place)) {}
@@ -186,6 +189,12 @@ class struck_pe {
     if (strikes_first_)
       return what.status == HEDDLE_ERROR_PEER_LOST && what.seconds < timeout + slack &&
              std::regex_search(what.text, std::regex(culprit + " at [^ ]+ cannot be reached"));
+    // Who was told has left, and the other may have waited for that one alone.
+    if (tells_at_once_ &&
+        std::regex_search(what.text,
+                          std::regex("PE [0-9] .*(cannot be reached: .*, of this PE, is down|"
+                                     "has been down for [0-9.]+ s|; PE [0-9] has left the job)")))
+      return what.seconds < timeout + slack;
     // Nobody knows who was to write the word.
     const bool names_nobody = wait_ == "wait_until" || wait_ == "kernel_wait";
     const bool says_where =
@@ -222,6 +231,7 @@ class struck_pe {
 
   const bool strikes_idle_;
   const bool strikes_first_;
+  const bool tells_at_once_;
   const std::string wait_;
   const std::string fault_;
   const int victim_;
@@ -249,10 +259,10 @@ void end_last(const std::string& file) {
 int main(int argc, char** argv) try {
   const std::string fault = argc > 2 ? argv[2] : "";
   const bool stops = fault == "stop";
-  const bool has_file = stops || fault == "link" || fault == "link_first";
+  const bool has_file = stops || fault == "link" || fault == "link_first" || fault == "port";
   if (argc != (has_file ? 6 : 4))
     throw std::runtime_error(
-        "struck_pe WAIT kill|kill_idle|none VICTIM, or WAIT stop|link|link_first VICTIM FILE "
+        "struck_pe WAIT kill|kill_idle|none VICTIM, or WAIT stop|link|link_first|port VICTIM FILE "
         "PLACE");
   const std::string file = has_file ? argv[4] : "";
   struck_pe pe(argv[1], fault, std::atoi(argv[3]), file, has_file ? argv[5] : "");

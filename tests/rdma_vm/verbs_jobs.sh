@@ -38,6 +38,22 @@ for wait in all_reduce atomic kernel_barrier wait_until; do
   [ "$wait" = wait_until ] || count_told "a PE stops, $wait" 1 "^RIGHT after .*does not answer"
 done
 
+# A port goes down in the middle of it, and takes its cable's other end with it.
+for wait in all_reduce kernel_quiet; do
+  (
+    until [ -e "$folder/go" ]; do sleep 0.1; done
+    ip link set vb down && touch "$folder/go.done"
+  ) &
+  check "a port goes down, $wait" 0 "^RIGHT" HEDDLE_TIMEOUT=10 HEDDLE_IB_TIMEOUT=17 \
+    "$pair" "$bin/struck_pe" "$wait" port 1 "$folder/go" "$place"
+  count_right "both ends of a port that is down, $wait" 2
+  touch "$folder/go"
+  wait $!
+  rm -f "$folder/go" "$folder/go.done"
+  ip link set vb up
+  for _ in $(seq 100); do [ "$(rdma link | grep -c 'state ACTIVE')" != 2 ] || break; sleep 0.1; done
+done
+
 # PEs of two hosts, two by two: by memory in each, by verbs across, through either port or both.
 for suite in reductions_test kernels_test; do
   HEDDLE_PES_PER_HOST=2 HEDDLE_P2P_DISABLE=0 WORLD_SIZE=4 check "$suite on 2 hosts with 2 PEs" 0 \

@@ -139,6 +139,19 @@ TEST_CASE("a port that stays down is told of, with its name") {
   REQUIRE(std::system("ip link set va up") == 0);
 }
 
+TEST_CASE("who cannot be reached since a port is down is told of with the port") {
+  pair_of_pes pes;
+  pes.networks[0]->add_remote(1, 0, 0, 4096, pes.keys[1]);
+  pes.write();
+  pes.until([&] { return pes.heard[0].completed == 1; });
+  REQUIRE(std::system("ip link set va down") == 0);
+  pes.write();
+  pes.until([&] { return pes.heard[0].told.contains(1); });
+  CHECK(pes.heard[0].told[1].find("rxe1:1, 10.77.0.2 ended with") != std::string::npos);
+  CHECK(pes.heard[0].told[1].find("rxe0:1, of this PE, is down: look at") != std::string::npos);
+  REQUIRE(std::system("ip link set va up") == 0);
+}
+
 TEST_CASE("a device that fails is told of, with its name, on both sides") {
   pair_of_pes pes;
   pes.networks[0]->add_remote(1, 0, 0, 4096, pes.keys[1]);
