@@ -119,7 +119,7 @@ TEST_CASE("large puts and gets, many at a time, without waiting for each") {
 }
 
 TEST_CASE("one put and one get of 64 MiB") {
-  const std::size_t size = rounds(64) * mib;
+  constexpr std::size_t size = 64 * mib;
   proxy_job job({.n_pes = 2, .user_bytes = size + mib});
   job.run([&](test_pe& self) {
     std::vector<std::byte> own(size);

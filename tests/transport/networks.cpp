@@ -69,8 +69,7 @@ network verbs_network(std::string name, int most_ports) {
 // PEs that reach for each other at the same moment, the second message may overtake the first: one
 // goes over each connection. (The command engine takes them in turn.)
 // udp;ofi_rxd sends again for minutes before it gives a peer up, and what it holds until then is in
-// the way of others. shm looks into the memory of a peer in its own process, which is unmapped when
-// that ends.
+// the way of others. shm tells of nobody.
 const std::vector<network>& networks() {
   static const std::vector<network> all = {
       with_ends_told(tcp_network()),
@@ -82,8 +81,8 @@ const std::vector<network>& networks() {
       with_mixed_contacts(libfabric_network("sockets_fenced", "sockets",
                                             libfabric::ordering::fenced, loss::told_alone)),
       libfabric_network("udp_rxd", "udp;ofi_rxd", {}, loss::not_told),
-      libfabric_network("shm", "shm", {}, loss::ends_process),
-      libfabric_network("shm_counted", "shm", libfabric::ordering::counted, loss::ends_process),
+      libfabric_network("shm", "shm", {}, loss::not_told),
+      libfabric_network("shm_counted", "shm", libfabric::ordering::counted, loss::not_told),
       // Where there is an RDMA device: in the machine of tests/rdma_vm.
       with_ends_told(verbs_network("verbs", 1)),
       with_ends_told(verbs_network("verbs_rails", 2)),

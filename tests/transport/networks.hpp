@@ -16,10 +16,9 @@ namespace heddle::conformance {
 
 /// What a network does when a PE is gone that was there.
 enum class loss : std::uint8_t {
-  told,         ///< who posts to it is told, and the others go on
-  told_alone,   ///< who posts to it is told, and a message among the others may be lost
-  not_told,     ///< nobody notices
-  ends_process  ///< no harm, unless it was in the same process, as here
+  told,        ///< who posts to it is told, and the others go on
+  told_alone,  ///< who posts to it is told, and a message among the others may be lost
+  not_told     ///< nobody notices
 };
 
 /// A way to make the transports of one network; each PE of a test makes its own.
