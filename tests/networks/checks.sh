@@ -69,8 +69,13 @@ count_runs() {
 
 # Nothing is left: no process, no memory, no socket. Then the outcome of the test.
 finish() {
-  local left
-  left=$(env -u LAUNCHER_TEST python3 "$here/../launchers/leftovers.py" "$LAUNCHER_TEST")
+  local left look=(env -u LAUNCHER_TEST python3 "$here/../launchers/leftovers.py" "$LAUNCHER_TEST") host
+  left=$("${look[@]}")
+  # Each host has sockets and a /dev/shm of its own.
+  for host in "$folder"/[1-9]*/n[0-9]; do
+    [ ! -e "$host" ] || left+=$("$here/hosts.sh" on "${host%/*}" "${host##*/n}" -- "${look[@]}" &&
+      "$here/hosts.sh" on "${host%/*}" "${host##*/n}" -- ls /dev/shm) || left+="no host ${host##*/}"
+  done
   if [ -z "$left" ]; then passed=$((passed + 1)); else fail "left behind:"$'\n'"$left"; fi
   echo "$passed passed, $failed failed"
   [ "$failed" = 0 ]

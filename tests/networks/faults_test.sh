@@ -130,6 +130,7 @@ settings() {
 
 providers() {
   local provider wait fault tried=0 all two=("$bin/heddle-run" --bind-to none --keep-going --timeout 50 -n 2)
+  local numbered=(sh -c 'RANK=$PMIX_RANK WORLD_SIZE=2 exec "$0" "$@"')
   export HEDDLE_P2P_DISABLE=1 HEDDLE_TRANSPORT=libfabric HEDDLE_TIMEOUT=20
   # Which of them there are depends on libfabric's version.
   all=$("$bin/heddle-info" 2>/dev/null)
@@ -148,6 +149,9 @@ providers() {
     for wait in all_reduce kernel_quiet; do
       check "a PE dies over $provider, $wait" 137 "^RIGHT" "${two[@]}" "$bin/struck_pe" "$wait" $fault 1
     done
+    rm -f "$folder/ended"
+    check "a PE stops over $provider" 137 "^RIGHT .*does not answer" HEDDLE_TIMEOUT=3 "${two[@]}" "${numbered[@]}" \
+      "$bin/struck_pe" kernel_barrier stop 1 "$folder/ended" "on host .*, reached by libfabric $provider "
   done
   [ $tried -ge 3 ] || fail "libfabric has $tried of these providers"
 }
