@@ -92,18 +92,17 @@ void require_matching(const heddle_team& team, const char* function, const std::
   if (!team.compares_calls()) return;
   const auto lists = exchange_lists(team, sent);
   const auto me = static_cast<std::size_t>(team.my_pe());
-  std::string wrong;
-  for (std::size_t other = 0; other < lists.size() && wrong.empty(); ++other)
-    if (received[other] != lists[other][me])
-      wrong = fmt::format("PE {} receives {} elements from PE {}, which sends {}", me,
-                          received[other], other, lists[other][me]);
-  // Of what one alone sees, the others are told.
-  const auto outcomes = team.exchange({wrong.empty() ? std::uint64_t{0} : 1});
-  for (std::size_t pe = 0; pe < outcomes.size(); ++pe)
-    if (outcomes[pe][0] != 0)
-      throw_error(
-          HEDDLE_ERROR_MISMATCH, "{} on team {}: {}", function, team.name(),
-          wrong.empty() ? fmt::format("PE {} is sent other counts than it receives", pe) : wrong);
+  // Whose pieces differ, what is received and what is sent.
+  heddle_team::words mine{};
+  for (std::size_t other = 0; other < lists.size() && mine[0] == 0; ++other)
+    if (received[other] != lists[other][me]) mine = {1, other, received[other], lists[other][me]};
+  // What one alone sees, all tell.
+  const auto found = team.exchange(mine);
+  for (std::size_t pe = 0; pe < found.size(); ++pe)
+    if (const auto& differs = found[pe]; differs[0] != 0)
+      throw_error(HEDDLE_ERROR_MISMATCH,
+                  "{} on team {}: PE {} receives {} elements from PE {}, which sends {}", function,
+                  team.name(), pe, differs[2], differs[1], differs[3]);
 }
 
 }  // namespace heddle

@@ -177,6 +177,26 @@ TEST_CASE("a send or a receive without the other ends with both sides' names") {
     });
 }
 
+TEST_CASE("a send of few bytes, which has room, waits for its receive where calls are compared") {
+  environment_variable timeout("HEDDLE_TIMEOUT", std::to_string(patient(0.5)));
+  const float few[4] = {};
+  run_pes(2, [&](runtime& self) {
+    if (self.my_pe() == 1) self.world().send(few, 4, 0);
+    self.world().barrier();
+  });
+  environment_variable compared("HEDDLE_CHECK", "1");
+  run_pes(2, [&](runtime& self) {
+    // Connected by this, PE 0 can be asked over a network too.
+    const auto pair = self.world().split_strided(0, 1, 2);
+    if (self.my_pe() == 0)
+      while (heddle_team_status(pair.handle()) == HEDDLE_SUCCESS) std::this_thread::yield();
+    else
+      check_error(of(heddle_send(pair.handle(), few, 4, f32, 0, nullptr)), HEDDLE_ERROR_TIMEOUT,
+                  {"PE 1", "for PE 0 in send", "it has not made the call"});
+    self.world().barrier();  // PE 0 has been asked
+  });
+}
+
 TEST_CASE("of a PE that has left the job it is told that it has") {
   environment_variable timeout("HEDDLE_TIMEOUT", "0.5");
   run_pes(2, [&](runtime& self) {
