@@ -11,6 +11,7 @@
 
 #include "host/runtime.hpp"
 #include "host/team.hpp"
+#include "support/log.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle {
@@ -18,6 +19,16 @@ namespace heddle {
 call_group& call_group::of_this_thread() {
   static thread_local call_group group;
   return group;
+}
+
+call_group::~call_group() {
+  std::size_t n = 0;
+  for (const auto& each : batches_) n += each.list.size();
+  if (n > 0)
+    log::warn(log::subsystem::coll,
+              "a thread has ended with a group open: its {} sends and receives were never started; "
+              "call heddle_group_end on the thread that called heddle_group_begin",
+              n);
 }
 
 bool call_group::batch::is_of(const heddle_runtime& runtime) const {

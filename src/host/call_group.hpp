@@ -16,6 +16,11 @@ namespace heddle {
 class call_group {
  public:
   static call_group& of_this_thread();
+  call_group() = default;
+  call_group(const call_group&) = delete;
+  call_group& operator=(const call_group&) = delete;
+  /// At the thread's end: warns of what was never started.
+  ~call_group();
 
   [[nodiscard]] bool is_open() const { return depth_ > 0; }
   void begin() { ++depth_; }

@@ -1,11 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdio>
 #include <heddle/heddle.hpp>
 #include <latch>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,6 +33,29 @@ namespace {
 constexpr auto invalid = HEDDLE_ERROR_INVALID_ARGUMENT;
 constexpr auto usage = HEDDLE_ERROR_INVALID_USAGE;
 constexpr auto f32 = HEDDLE_FLOAT32;
+
+/// What this process writes to stderr while it lives.
+class captured_stderr {
+ public:
+  captured_stderr() { ::dup2(::fileno(file_.get()), STDERR_FILENO); }
+  ~captured_stderr() {
+    ::dup2(before_, STDERR_FILENO);
+    ::close(before_);
+  }
+  captured_stderr(const captured_stderr&) = delete;
+  captured_stderr& operator=(const captured_stderr&) = delete;
+
+  [[nodiscard]] std::string text() const {
+    std::string all(10'000, '\0');
+    all.resize(static_cast<std::size_t>(
+        std::max<ssize_t>(::pread(::fileno(file_.get()), all.data(), all.size(), 0), 0)));
+    return all;
+  }
+
+ private:
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{std::tmpfile(), &std::fclose};
+  const int before_ = ::dup(STDERR_FILENO);
+};
 
 }  // namespace
 
@@ -102,6 +129,19 @@ TEST_CASE("groups that are not as they should be") {
     check_error(of(heddle_group_cancel()), usage, {"heddle_group_cancel", "no group is open"});
     self.world().barrier();  // nothing was sent
   });
+}
+
+TEST_CASE("a thread that ends with a group open is warned of" * doctest::test_suite("threads")) {
+  const captured_stderr said;
+  heddle::run_as_threads(1, [](runtime& self) {
+    const float few[4] = {};
+    std::jthread([&] {
+      heddle_group_begin();
+      heddle_send(self.world().handle(), few, 4, f32, 0, nullptr);
+    }).join();
+  });
+  CHECK(said.text().find("a group open: its 1 sends and receives were never started") !=
+        std::string::npos);
 }
 
 TEST_CASE("a team that another thread destroys while a group has sends in it") {
