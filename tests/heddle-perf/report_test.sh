@@ -68,6 +68,8 @@ check "report" 0 "^written to report.html$" bash -c 'no_job all_reduce.json all_
 check "its page" 0 "^10 drawings, " python3 "$here/check_page.py" report.html
 check "report of measurements" 0 "^written to all.html$" bash -c 'no_job all_reduce.json "$0"/*.json -o all.html' "$measurements"
 check "its page" 0 "^[0-9]+ drawings, [0-9]{3,} points" python3 "$here/check_page.py" all.html
+check "the page that is kept" 0 "^written" \
+  env LC_ALL=C bash -c 'no_job "$0"/*.json -o kept.html && cmp kept.html "$0"/report.html' "$measurements"
 check "its peers" 0 "<th>Open MPI</th>" cat all.html
 check "help" 0 "FILE" "$perf" report --help
 check "heddle-perf's own help names it" 0 "heddle-perf report FILE" "$perf" --help
