@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 
 #include <atomic>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -163,6 +164,23 @@ class raw_peer {
 };
 
 }  // namespace
+
+TEST_CASE("a connection is made for the first message of a lane to a PE, and for no other") {
+  const auto open_files = [] {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return std::distance(begin(all), end(all));
+  };
+  auto pes = make_job(10);
+  for (auto& each : pes) each->drive();
+  const auto before = open_files();
+  for (const std::size_t n : {1u, 2u, 3u}) {
+    const int lane = n == 3 ? 1 : 0;  // twice the same, then another lane
+    REQUIRE(pes[0]->post(1, lane, 100));
+    REQUIRE(drive_until({pes[0].get(), pes[1].get()}, [&] { return pes[1]->n_messages == n; }));
+    CHECK(open_files() - before == 2 * (1 + lane));  // this process has both ends
+  }
+  end(pes);
+}
 
 TEST_CASE("all PEs connect to all on all lanes at once, and every message arrives once, in order") {
   for (int round = 0; round < 40; ++round) {
