@@ -130,13 +130,16 @@ class reducer {
         std::byte* in = base(is_private);
         std::byte* out = in + room_;
         const auto me = static_cast<std::size_t>(self_.my_pe());
-        write(queue_, in, exact_pattern::cut(pattern.input, element.size, all, 0));
-        prepare(out, counts[me] * element.size);
-        heddle::detail::check(heddle_reduce_scatter_v(world_.handle(), in, out, counts.data(),
-                                                      places.data(), element.type,
-                                                      op_of(type, reduction), queue_.handle()));
-        expect(out, exact_pattern::cut(pattern.result, element.size, counts[me], places[me]),
-               "reduce_scatter_v", type, reduction, counts[me]);
+        given_ = exact_pattern::cut(pattern.input, element.size, all, 0);
+        run(
+            in, out, false,
+            exact_pattern::cut(pattern.result, element.size, counts[me], places[me]),
+            [&](heddle_stream_t stream) {
+              heddle::detail::check(heddle_reduce_scatter_v(world_.handle(), in, out, counts.data(),
+                                                            places.data(), element.type,
+                                                            op_of(type, reduction), stream));
+            },
+            describe("reduce_scatter_v", type, reduction, counts[me]));
       }
   }
 
@@ -159,8 +162,25 @@ class reducer {
   [[nodiscard]] std::byte* base(bool is_private) const {
     return is_private ? own_.data() : heap_.data();
   }
-  void prepare(std::byte* out, std::size_t bytes) const {
-    write(queue_, out, octets(bytes + guard, poison));
+
+  /// `given_` goes in, and `right` must come out: in place it is part of the input, which must else
+  /// stay what it was. Nothing waits in between, so that PEs enter when their streams are there.
+  template <class Call>
+  void run(std::byte* in, std::byte* out, bool in_place, octets right, const Call& call,
+           const std::string& what) {
+    queue_.copy(in, given_.data(), given_.size());
+    if (!in_place) {
+      right.resize(right.size() + guard, poison);
+      queue_.copy(out, poison_.data(), right.size());
+    }
+    call(queue_.handle());
+    found_.resize(right.size());
+    queue_.copy<std::byte>(found_.data(), out, found_.size());
+    kept_.resize(in_place ? 0 : given_.size());
+    queue_.copy<std::byte>(kept_.data(), in, kept_.size());
+    queue_.synchronize();
+    check(found_ == right, what);
+    if (!in_place) check(kept_ == given_, what + " changed its input");
   }
 
   void call(heddle_collective_t what, std::size_t type, int reduction, const std::string& name) {
@@ -168,57 +188,40 @@ class reducer {
     const auto& element = reduced_types[type];
     const auto& pattern = pattern_of_call(type, reduction);
     const bool scatters = what == HEDDLE_COLLECTIVE_REDUCE_SCATTER;
+    const bool has_root = what == HEDDLE_COLLECTIVE_REDUCE;
     const std::size_t pieces = scatters ? n_pes_ : 1;
     const std::size_t large = (most_bytes / element.size + pieces - 1) / pieces;
     const std::size_t counts[] = {0, 1, 333, large};
+    const auto combination = type * num_reductions + static_cast<std::size_t>(reduction);
     const std::size_t count = counts[draws_.below(4)];
-    const bool in_place = draws_.one_in(3);
     const bool is_private = draws_.one_in(2);
     const bool is_skewed = draws_.one_in(2);
     const int root = static_cast<int>(draws_.below(n_pes_));
     const std::size_t from = draws_.below(exact_pattern::period);
-    met_[type * num_reductions + static_cast<std::size_t>(reduction)] |=
+    const bool is_told = !has_root || self_.my_pe() == root;
+    const bool in_place = draws_.one_in(3) && is_told;
+    met_[combination] |=
         (is_private ? in_private : in_heap) | (is_skewed ? is_misaligned : is_aligned);
-    const auto me = static_cast<std::size_t>(self_.my_pe());
-    const bool is_told = what != HEDDLE_COLLECTIVE_REDUCE || self_.my_pe() == root;
 
+    const std::size_t place = scatters ? static_cast<std::size_t>(self_.my_pe()) * count : 0;
     std::byte* in = base(is_private) + (is_skewed ? element.size : 0);
-    std::byte* out = !in_place  ? base(is_private) + room_
-                     : scatters ? in + me * count * element.size
-                                : in;
-    const auto given = exact_pattern::cut(pattern.input, element.size, pieces * count, from);
-    write(queue_, in, given);
-    if (!in_place) prepare(out, count * element.size);
+    std::byte* out = in_place ? in + place * element.size : base(is_private) + room_;
+    given_ = exact_pattern::cut(pattern.input, element.size, pieces * count, from);
     const auto op = op_of(type, reduction);
     const auto team = world_.handle();
-    const auto stream = queue_.handle();
-    heddle::detail::check(
-        scatters ? heddle_reduce_scatter(team, in, out, count, element.type, op, stream)
-        : what == HEDDLE_COLLECTIVE_REDUCE
-            ? heddle_reduce(team, in, is_told ? out : nullptr, count, element.type, op, root,
-                            stream)
-            : heddle_all_reduce(team, in, out, count, element.type, op, stream));
-    if (is_told) {
-      auto right = exact_pattern::cut(pattern.result, element.size, count,
-                                      from + (scatters ? me * count : 0));
-      if (in_place)
-        check(read(queue_, static_cast<const std::byte*>(out), right.size()) == right,
-              describe(name + " in place", type, reduction, count));
-      else
-        expect(out, std::move(right), name, type, reduction, count);
-    } else {
-      queue_.synchronize();
-    }
-    if (!in_place)
-      check(read(queue_, static_cast<const std::byte*>(in), given.size()) == given,
-            describe(name + " changed its input", type, reduction, count));
+    run(
+        in, out, in_place,
+        exact_pattern::cut(pattern.result, element.size, is_told ? count : 0, from + place),
+        [&](heddle_stream_t stream) {
+          heddle::detail::check(
+              scatters   ? heddle_reduce_scatter(team, in, out, count, element.type, op, stream)
+              : has_root ? heddle_reduce(team, in, is_told ? out : nullptr, count, element.type, op,
+                                         root, stream)
+                         : heddle_all_reduce(team, in, out, count, element.type, op, stream));
+        },
+        describe(name + (in_place ? " in place" : ""), type, reduction, count));
   }
 
-  void expect(const std::byte* out, octets right, const std::string& name, std::size_t type,
-              int reduction, std::size_t count) const {
-    right.resize(right.size() + guard, poison);
-    check(read(queue_, out, right.size()) == right, describe(name, type, reduction, count));
-  }
   [[nodiscard]] std::string describe(const std::string& name, std::size_t type, int reduction,
                                      std::size_t count) const {
     return name + ", type " + std::to_string(reduced_types[type].type) + ", reduction " +
@@ -227,11 +230,13 @@ class reducer {
            std::to_string(calls_);
   }
 
+  const std::size_t room_ = (most_bytes + 4096) / 64 * 64;
+  const octets poison_ = octets(room_, poison);
+  octets given_, found_, kept_;  ///< what the stream reads and writes outlives it
   const runtime& self_;
   team world_;
   std::size_t n_pes_;
   stream queue_;
-  const std::size_t room_ = (most_bytes + 4096) / 64 * 64;
   symmetric_array<std::byte> heap_;
   device_array<std::byte> own_;
   std::vector<exact_pattern> patterns_;
