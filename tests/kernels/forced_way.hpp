@@ -77,4 +77,12 @@ inline placement find_placement(const runtime& self, const stream& queue) {
   return found;
 }
 
+/// By numbers, in which of their settings suites run: as threads or as a job, of PEs that memory
+/// joins, that the network joins, or that are imitated hosts' in part. What a suite takes a share
+/// of, it takes another of in each.
+inline std::size_t setting_of(const placement& at) {
+  const std::size_t joined = std::getenv("HEDDLE_PES_PER_HOST") ? 2 : at.all_mapped ? 0 : 1;
+  return joined + (job_size() != 0 ? 3 : 0);
+}
+
 }  // namespace heddle::testing
