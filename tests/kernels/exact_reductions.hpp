@@ -43,8 +43,8 @@ struct reduced_type {
   heddle_type_t type;
   std::size_t size;
   exact_pattern (*pattern)(int reduction, int pe, int n_pes);
-  heddle_op_t (*create_twice)(const team&);  ///< a sum times two
-  octets (*neutral)(int reduction);          ///< an input that changes no sum or no product
+  octets (*factor)(int value);       ///< of a scaled sum
+  octets (*neutral)(int reduction);  ///< an input that changes no sum or no product
 };
 
 template <class T>
@@ -71,18 +71,17 @@ octets neutral_of(int reduction) {
 }
 
 template <class T>
-heddle_op_t create_sum_times_two(const team& team) {
-  const typename accumulator<T>::type two{2};
-  heddle_op_t made{};
-  detail::check(heddle_op_create_scaled_sum(
-      team.handle(), static_cast<heddle_type_t>(element_type<T>), &two, HEDDLE_SCALAR_HOST, &made));
+octets factor_of(int value) {
+  const auto factor = static_cast<typename accumulator<T>::type>(value);
+  octets made(sizeof factor);
+  std::memcpy(made.data(), &factor, sizeof factor);
   return made;
 }
 
 template <class T>
 constexpr reduced_type reduced_type_of() {
-  return {static_cast<heddle_type_t>(element_type<T>), sizeof(T), pattern_of<T>,
-          create_sum_times_two<T>, neutral_of<T>};
+  return {static_cast<heddle_type_t>(element_type<T>), sizeof(T), pattern_of<T>, factor_of<T>,
+          neutral_of<T>};
 }
 
 inline constexpr std::array reduced_types = {

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// AllReduce, ReduceScatter and Reduce as programs call them, wherever the PEs
-// are: each way with each type and each operation is exact, on the device that
-// HEDDLE_DEVICE chooses.
+// AllReduce, ReduceScatter and Reduce as programs call them, wherever the PEs are: each way with
+// each type and each operation is exact, on the device that HEDDLE_DEVICE chooses.
 
 #include <doctest/doctest.h>
 
@@ -70,9 +69,12 @@ bool has(const way& wanted, heddle_collective_t what, const placement& at) {
   }
 }
 
-/// One PE's buffers and calls. Inputs and outputs are checked whole, and what
-/// follows an output. What comes round by turns goes on from one number of PEs,
-/// and from one setting, to the next.
+/// Beside those that kernels call too: a sum that a factor in memory of the device scales.
+constexpr int scaled_on_device = num_reductions;
+constexpr int num_called = scaled_on_device + 1;
+
+/// One PE's buffers and calls. Inputs and outputs are checked whole, and what follows an output.
+/// What comes round by turns goes on from one number of PEs, and from one setting, to the next.
 class reducer {
  public:
   reducer(const runtime& self, const placement& at)
@@ -83,9 +85,13 @@ class reducer {
         setting_(setting_of(at)),
         queue_(self.create_stream()),
         heap_(self, 2 * room_),
-        own_(self, 2 * room_) {
-    for (const auto& each : reduced_types) {
-      twice_.push_back(each.create_twice(world_));
+        own_(self, 2 * room_),
+        factors_on_device_(self, reduced_types.size() * factor_room) {
+    for (std::size_t type = 0; type < reduced_types.size(); ++type) {
+      const auto& each = reduced_types[type];
+      for (const int factor : {1, 2}) factors_.push_back(each.factor(factor));
+      twice_.push_back(scaled_sum(each.type, factors_.back().data(), HEDDLE_SCALAR_HOST));
+      scaled_.push_back(scaled_sum(each.type, place_of_factor(type), HEDDLE_SCALAR_DEVICE));
       for (int reduction = 0; reduction < num_reductions; ++reduction)
         patterns_.push_back(each.pattern(reduction, self.my_pe(), self.n_pes()));
     }
@@ -98,8 +104,7 @@ class reducer {
       if (!has(wanted, what, at_)) continue;
       ++rounds_;
       const std::size_t round = number * std::size(reductions) + i;
-      // Not in step with the counts, which come again with every fourth number
-      // of PEs.
+      // Not in step with the counts, which come again with every fourth number of PEs.
       const int channels = (round + n_pes_ / 4 + setting_) % 2 == 0 ? 3 : 0;
       const forced here(world_, what, wanted, channels);
       if (n_pes_ > 1)
@@ -107,32 +112,31 @@ class reducer {
           const auto plan = world_.plan(what, count, HEDDLE_FLOAT32);
           check(plan.rfind(wanted.name, 0) == 0, std::string(wanted.name) + " became " + plan);
         }
-      // Few numbers of PEs have a hierarchy: with each of them it has two
-      // turns.
+      // Few numbers of PEs have a hierarchy: with each of them it has two turns.
       const std::size_t turns = wanted.algorithm == HEDDLE_ALGORITHM_HIERARCHICAL ? 2 : 1;
       for (std::size_t turn = round; turn < round + turns; ++turn)
         for (std::size_t type = 0; type < reduced_types.size(); ++type)
-          for (int reduction = 0; reduction < num_reductions; ++reduction)
+          for (int reduction = 0; reduction < num_called; ++reduction)
             if (is_due(turn, type, reduction)) call(what, type, reduction, turn, wanted.name);
     }
   }
 
-  /// After all ways: every type has met every operation, and, where that were
-  /// many calls, in each kind of memory.
+  /// After all ways: every type has met every operation, and, where that were many calls, in each
+  /// kind of memory.
   void check_met() const {
     const bool were_many = !is_cut_short() && rounds_ >= 20;
     for (std::size_t i = 0; i < met_.size(); ++i)
       check(
           were_many ? met_[i] == (in_heap | in_private | is_aligned | is_misaligned) : met_[i] != 0,
-          "type " + std::to_string(reduced_types[i / num_reductions].type) + ", reduction " +
-              std::to_string(i % num_reductions) + " met but memory of kinds " +
+          "type " + std::to_string(reduced_types[i / num_called].type) + ", reduction " +
+              std::to_string(i % num_called) + " met but memory of kinds " +
               std::to_string(met_[i]));
   }
 
   /// By the way that is chosen: pieces of differing size.
   void pieces() {
     for (std::size_t type = 0; type < reduced_types.size(); ++type)
-      for (int reduction = 0; reduction < num_reductions; ++reduction) {
+      for (int reduction = 0; reduction < num_called; ++reduction) {
         ++calls_;
         const bool is_private = draws_.one_in(3);
         std::vector<std::size_t> counts, places;
@@ -143,7 +147,7 @@ class reducer {
           all += counts.back();
         }
         const auto& element = reduced_types[type];
-        const auto& pattern = pattern_of_call(type, reduction);
+        const auto& pattern = prepare(type, reduction);
         std::byte* in = base(is_private);
         std::byte* out = in + room_;
         const auto me = static_cast<std::size_t>(self_.my_pe());
@@ -162,28 +166,47 @@ class reducer {
 
  private:
   static constexpr std::size_t guard = 64;
+  static constexpr std::size_t factor_room = 16;
   static constexpr std::byte poison{0x5a};
   enum kind_of_memory : unsigned { in_heap = 1, in_private = 2, is_aligned = 4, is_misaligned = 8 };
 
-  /// The sanitizers' share: of the 84 of a turn one in 7, with 2, 4 and 5 PEs
-  /// and in each setting others.
+  /// The sanitizers' share: of the 98 of a turn one in 7, with 2, 4 and 5 PEs and in each setting
+  /// others.
   [[nodiscard]] bool is_due(std::size_t turn, std::size_t type, int reduction) const {
     const std::size_t share = turn + (n_pes_ + 1) / 2 + 3 * setting_;
     return !is_cut_short() || (share + type + static_cast<std::size_t>(reduction)) % 7 == 0;
   }
-  [[nodiscard]] const exact_pattern& pattern_of_call(std::size_t type, int reduction) const {
-    return patterns_[type * num_reductions + static_cast<std::size_t>(reduction)];
+  [[nodiscard]] heddle_op_t scaled_sum(heddle_type_t type, const void* factor,
+                                       heddle_scalar_t where) const {
+    heddle_op_t made{};
+    heddle::detail::check(heddle_op_create_scaled_sum(world_.handle(), type, factor, where, &made));
+    return made;
   }
   [[nodiscard]] heddle_op_t op_of(std::size_t type, int reduction) const {
+    if (reduction == scaled_on_device) return scaled_[type];
     return reduction == scaled_by_two ? twice_[type] : static_cast<heddle_op_t>(reduction);
+  }
+  [[nodiscard]] std::byte* place_of_factor(std::size_t type) const {
+    return factors_on_device_.data() + type * factor_room;
   }
   [[nodiscard]] std::byte* base(bool is_private) const {
     return is_private ? own_.data() : heap_.data();
   }
 
-  /// `given_` goes in, and `right` must come out: in place it is part of the
-  /// input, which must else stay what it was. Nothing waits in between, so that
-  /// PEs enter when their streams are there.
+  /// What a call combines. The device's factor changes from call to call, on the stream just before
+  /// them: with 1 it is the plain sum.
+  const exact_pattern& prepare(std::size_t type, int reduction) {
+    if (reduction == scaled_on_device) {
+      const bool twice = draws_.one_in(2);
+      const auto& factor = factors_[2 * type + (twice ? 1 : 0)];
+      queue_.copy(place_of_factor(type), factor.data(), factor.size());
+      reduction = twice ? scaled_by_two : HEDDLE_SUM;
+    }
+    return patterns_[type * num_reductions + static_cast<std::size_t>(reduction)];
+  }
+
+  /// `given_` goes in, and `right` must come out: in place it is part of the input, which must else
+  /// stay what it was. Nothing waits in between, so that PEs enter when their streams are there.
   template <class Call>
   void run(std::byte* in, std::byte* out, bool in_place, octets right, const Call& call,
            const std::string& what) {
@@ -206,13 +229,13 @@ class reducer {
             const std::string& name) {
     ++calls_;
     const auto& element = reduced_types[type];
-    const auto& pattern = pattern_of_call(type, reduction);
+    const auto& pattern = prepare(type, reduction);
     const bool scatters = what == HEDDLE_COLLECTIVE_REDUCE_SCATTER;
     const bool has_root = what == HEDDLE_COLLECTIVE_REDUCE;
     const std::size_t pieces = scatters ? n_pes_ : 1;
     const std::size_t large = (most_bytes / element.size + pieces - 1) / pieces;
     const std::size_t counts[] = {0, 1, 333, large};
-    const auto combination = type * num_reductions + static_cast<std::size_t>(reduction);
+    const auto combination = type * num_called + static_cast<std::size_t>(reduction);
     const std::size_t count = counts[(combination + turn + n_pes_ + setting_) % 4];
     const bool is_private = draws_.one_in(2);
     const bool is_skewed = draws_.one_in(2);
@@ -252,8 +275,8 @@ class reducer {
 
   const std::size_t room_ = (most_bytes + 4096) / 64 * 64;
   const octets poison_ = octets(room_, poison);
-  octets given_, found_,
-      kept_;  ///< what the stream reads and writes outlives it
+  octets given_, found_, kept_;  ///< what the stream reads and writes outlives it
+  std::vector<octets> factors_;  ///< of each type 1 and 2
   const runtime& self_;
   placement at_;
   team world_;
@@ -262,9 +285,10 @@ class reducer {
   stream queue_;
   symmetric_array<std::byte> heap_;
   device_array<std::byte> own_;
+  device_array<std::byte> factors_on_device_;
   std::vector<exact_pattern> patterns_;
-  std::vector<heddle_op_t> twice_;
-  std::vector<unsigned> met_ = std::vector<unsigned>(reduced_types.size() * num_reductions);
+  std::vector<heddle_op_t> twice_, scaled_;
+  std::vector<unsigned> met_ = std::vector<unsigned>(reduced_types.size() * num_called);
   draws draws_{n_pes_ + 16 * setting_};
   std::size_t rounds_ = 0;  ///< collectives by a way
   std::size_t calls_ = 0;
