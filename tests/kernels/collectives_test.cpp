@@ -173,8 +173,8 @@ TEST_CASE("teams of more than 64 PEs have every collective") {
 
 namespace {
 
-/// A sum, and that sum times a factor, from the host and from memory of the device: by what is
-/// exact in each type.
+/// A sum, and that sum times a factor, from the host and from memory of the device, as C++ programs
+/// make them; reductions_test has them in every type and way.
 template <class T>
 void check_scaled_sums(const runtime& self, std::size_t n, const char* type) {
   using factor = typename heddle::scaled_sum<T>::factor;
@@ -311,23 +311,16 @@ TEST_CASE("an infinity that another PE takes away gives all PEs the same, in eve
   ::unsetenv("HEDDLE_ALGO");
 }
 
-TEST_CASE("sums are scaled by factors of the host and of the device, in every type and algorithm") {
+TEST_CASE("sums are scaled by factors of the host and of the device, in every algorithm") {
   for (const auto* algo : {"", "ring", "tree", "two_shot"}) {
     ::setenv("HEDDLE_ALGO", algo, 1);
     for (const int n_pes : fewer_if_cut_short({1, 2, 3}))
       run_pes(n_pes, [&](runtime& self) {
         for (const std::size_t n : {3, 5000}) {
           if (n_pes == 2) check_wide_sum(self, n);
-          check_scaled_sums<std::int8_t>(self, n, "int8");
-          check_scaled_sums<std::uint16_t>(self, n, "uint16");
-          check_scaled_sums<std::int32_t>(self, n, "int32");
+          // Whose factors are of the type itself, and of another.
           check_scaled_sums<std::uint64_t>(self, n, "uint64");
-          check_scaled_sums<f8_e4m3>(self, n, "float8_e4m3");
-          check_scaled_sums<f8_e5m2>(self, n, "float8_e5m2");
           check_scaled_sums<f16>(self, n, "float16");
-          check_scaled_sums<bf16>(self, n, "bfloat16");
-          check_scaled_sums<float>(self, n, "float32");
-          check_scaled_sums<double>(self, n, "float64");
         }
       });
   }
