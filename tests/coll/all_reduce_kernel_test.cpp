@@ -31,6 +31,19 @@ TEST_CASE("every algorithm, protocol, type and reduction is exact on any number 
   }
 }
 
+TEST_CASE("sums of every type are scaled by every algorithm and protocol") {
+  for (int n_pes : fewer<int>({1, 2, 5}, {3})) {
+    const local_team team(n_pes, {.threads = block_threads()});
+    for (const plan& chosen : all_plans) {
+      CAPTURE(n_pes);
+      CAPTURE(name_of(chosen.algo));
+      CAPTURE(name_of(chosen.proto));
+      runner run{team, chosen};
+      CHECK_NOTHROW(run.all_doubled(333));
+    }
+  }
+}
+
 TEST_CASE("rings and trees go from PE to PE in any order") {
   for (int n_pes : pe_counts({2, 3, 6, 7}))
     for (const bool backwards : {false, true}) {

@@ -96,14 +96,15 @@ struct exact_call {
   std::vector<std::vector<T>> inputs;  ///< by PE
   std::vector<T> result;
 
-  exact_call(heddle_op_t op, std::size_t count, int call, int n_pes)
+  /// `scale`: what the results are multiplied by.
+  exact_call(heddle_op_t op, std::size_t count, int call, int n_pes, int scale = 1)
       : inputs(static_cast<std::size_t>(n_pes), std::vector<T>(count)), result(count) {
     for (int pe = 0; pe < n_pes; ++pe)
       for (std::size_t i = 0; i < count; ++i)
         inputs[static_cast<std::size_t>(pe)][i] =
             from_int<T>(input_of(op, pe, i, call, n_pes, range_of<T>()));
     for (std::size_t i = 0; i < count; ++i)
-      result[i] = from_int<T>(result_of(op, i, call, n_pes, range_of<T>()));
+      result[i] = from_int<T>(scale * result_of(op, i, call, n_pes, range_of<T>()));
   }
   [[nodiscard]] const std::vector<T>& input(int pe) const {
     return inputs[static_cast<std::size_t>(pe)];

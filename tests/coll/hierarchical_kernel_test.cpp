@@ -58,6 +58,7 @@ TEST_CASE("hierarchical: every type and reduction is exact in any number of doma
       CHECK_NOTHROW(run.reduce_all_types(op, 1, true));
       CHECK_NOTHROW(run.reduce_all_types(op, 333, false));
     }
+    CHECK_NOTHROW(run.all_doubled(333));
   });
 }
 

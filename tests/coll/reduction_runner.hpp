@@ -33,6 +33,9 @@ inline constexpr plan all_plans[] = {
     {.algo = algorithm::tree, .proto = protocol::ll128},
 };
 
+/// Where a sum that is doubled has its factor, if it is.
+enum class doubled { no, by_argument, by_memory };
+
 enum class buffers { symmetric, misaligned, private_memory, private_on_odd_pes };
 
 /// A kernel of the library's with its arguments, as local_team launches it.
@@ -55,6 +58,14 @@ typed_all_reduce_args args_of(const plan& chosen, const team_ref& team, heddle_t
   args.count = count;
   args.set(parameters_of(type, op, team.n_pes()));
   return args;
+}
+
+template <class T>
+reduction_parameters parameters_of_doubled(doubled by) {
+  static constexpr typename accumulator<T>::type two{2};
+  std::uint64_t bits = 0;
+  if (by == doubled::by_argument) std::memcpy(&bits, &two, sizeof two);
+  return parameters_of_scaled_sum(bits, by == doubled::by_memory ? &two : nullptr);
 }
 
 /// body(an element, its type)
@@ -83,13 +94,14 @@ struct runner {
   int channels = 1;
   int call = 0;
   team_domains domains{};  ///< for what goes by them
+  doubled sums = doubled::no;
 
   template <class T>
   void all_reduce(heddle_type_t type, heddle_op_t op, std::size_t count, bool in_place,
                   buffers where = buffers::symmetric) {
     ++call;
     const auto entry = all_reduce_kernel(type, op).on_host;
-    const exact_call<T> exact(op, count, call, team.n_pes());
+    const exact_call<T> exact(op, count, call, team.n_pes(), scale());
     team.run([&](int pe) {
       const std::size_t skew = where == buffers::misaligned ? sizeof(T) : 0;
       const bool is_private =
@@ -104,6 +116,7 @@ struct runner {
       library_kernel kernel{
           entry, args_of(chosen, team.ref(pe), type, op, input, output, count, team.ring())};
       set_domains(kernel.args.topology, domains, domains.pes.data());
+      if (sums != doubled::no) kernel.args.set(parameters_of_doubled<T>(sums));
       team.launch(pe, channels, kernel);
       if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
       expect_result(pe, output, exact.result.data(), count);
@@ -123,7 +136,7 @@ struct runner {
     const int root = call % n_pes;
     const bool scatters = kind == reduce_kind::reduce_scatter;
     const std::size_t all = scatters ? count * static_cast<std::size_t>(n_pes) : count;
-    const exact_call<T> exact(op, all, call, n_pes);
+    const exact_call<T> exact(op, all, call, n_pes, scale());
     team.run([&](int pe) {
       const std::size_t skew = where == buffers::misaligned ? sizeof(T) : 0;
       const bool is_private =
@@ -144,6 +157,7 @@ struct runner {
       kernel.args.root = root;
       set_root(kernel.args.topology, n_pes, root, team.ring());
       set_domains(kernel.args.topology, domains, domains.pes.data());
+      if (sums != doubled::no) kernel.args.set(parameters_of_doubled<T>(sums));
       team.launch(pe, channels, kernel);
       if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
       if (has_output) expect_result(pe, output, exact.result.data() + mine, count);
@@ -165,6 +179,8 @@ struct runner {
     if (chosen.algo != algorithm::tree)  // which has no ReduceScatter
       reduce<T>(reduce_kind::reduce_scatter, type, op, count, in_place, where);
   }
+
+  [[nodiscard]] int scale() const { return sums == doubled::no ? 1 : 2; }
 
   /// What is behind an output before the call, and after it.
   template <class T>
@@ -192,6 +208,15 @@ struct runner {
   void reduce_all_types(heddle_op_t op, std::size_t count, bool in_place) {
     for_each_type(
         [&]<class T>(T, heddle_type_t type) { reduce_both<T>(type, op, count, in_place); });
+  }
+  /// Sums of all types, doubled.
+  void all_doubled(std::size_t count) {
+    for (const auto by : {doubled::by_argument, doubled::by_memory}) {
+      sums = by;
+      all_types(HEDDLE_SUM, count, by == doubled::by_memory);
+      reduce_all_types(HEDDLE_SUM, count, by == doubled::by_argument);
+    }
+    sums = doubled::no;
   }
 };
 
