@@ -27,24 +27,36 @@ namespace {
 template <class T>
 using columns = std::vector<std::vector<T>>;
 
-/// What all PEs have after an AllReduce of these inputs.
+/// What there is of the combination of these inputs: all that each PE has of an AllReduce, what the
+/// last PE has of a Reduce, the pieces of a ReduceScatter, which divides them, put together.
 template <class T>
-columns<T> all_reduce(const local_team& team, const plan& chosen, const team_domains& domains,
-                      heddle_type_t type, heddle_op_t op, const columns<T>& inputs) {
-  columns<T> outputs(inputs.size(), std::vector<T>(inputs[0].size()));
+columns<T> combine(const local_team& team, const plan& chosen, const team_domains& domains,
+                   heddle_type_t type, heddle_op_t op, const columns<T>& inputs, reduce_kind kind) {
+  const std::size_t all = inputs[0].size();
+  const std::size_t piece = kind == reduce_kind::reduce_scatter ? all / inputs.size() : all;
+  const int root = team.n_pes() - 1;
+  columns<T> outputs(inputs.size(), std::vector<T>(piece));
   team.run([&](int pe) {
     const auto i = static_cast<std::size_t>(pe);
     library_kernel kernel{all_reduce_kernel(type, op).on_host,
                           args_of(chosen, team.ref(pe), type, op, inputs[i].data(),
-                                  outputs[i].data(), inputs[i].size(), team.ring())};
+                                  outputs[i].data(), piece, team.ring())};
+    kernel.args.kind = kind;
+    kernel.args.root = root;
+    set_root(kernel.args.topology, team.n_pes(), root, team.ring());
     set_domains(kernel.args.topology, domains, domains.pes.data());
     team.launch(pe, 2, kernel);
     if (team.ref(pe).aborted()) throw std::runtime_error("the team was aborted");
   });
-  return outputs;
+  if (kind == reduce_kind::all_reduce) return outputs;
+  if (kind == reduce_kind::reduce) return {outputs.back()};
+  columns<T> together(1);
+  for (const auto& each : outputs) together[0].insert(together[0].end(), each.begin(), each.end());
+  return together;
 }
 
-/// check(reduce, n_pes, plan), where reduce<T>(type, op, inputs) is an AllReduce by that plan.
+/// check(reduce, n_pes, plan), where reduce<T>(type, op, inputs) is an AllReduce by that plan, or
+/// reduce<T>(type, op, inputs, kind) of its kin.
 template <class Check>
 void with_every_plan(const Check& check) {
   std::vector<plan> plans(std::begin(all_plans), std::end(all_plans));
@@ -60,8 +72,9 @@ void with_every_plan(const Check& check) {
       CAPTURE(name_of(chosen.proto));
       CAPTURE(chosen.wide);
       check(
-          [&]<class T>(heddle_type_t type, heddle_op_t op, const columns<T>& inputs) {
-            return all_reduce(team, chosen, domains, type, op, inputs);
+          [&]<class T>(heddle_type_t type, heddle_op_t op, const columns<T>& inputs,
+                       reduce_kind kind = reduce_kind::all_reduce) {
+            return combine(team, chosen, domains, type, op, inputs, kind);
           },
           n_pes, chosen);
     }
@@ -175,13 +188,16 @@ columns<T> uneven_inputs(int n_pes, std::size_t count) {
 }
 
 template <class T>
-void check_order(const auto& reduce, int n_pes, const plan& chosen, heddle_type_t type) {
-  constexpr std::size_t count = 3001;
+void check_order(const auto& reduce, int n_pes, const plan& chosen, heddle_type_t type,
+                 reduce_kind kind) {
+  // A piece of a ReduceScatter is as odd.
+  const auto n = static_cast<std::size_t>(n_pes);
+  const std::size_t count = kind == reduce_kind::reduce_scatter ? 1001 * n : 3001;
   const auto inputs = uneven_inputs<T>(n_pes, count);
-  const auto found = reduce(type, HEDDLE_SUM, inputs);
+  const auto found = reduce(type, HEDDLE_SUM, inputs, kind);
   for (const auto& theirs : found)
     REQUIRE(first_difference(theirs.data(), found[0].data(), count) == count);
-  const auto again = reduce(type, HEDDLE_SUM, inputs);
+  const auto again = reduce(type, HEDDLE_SUM, inputs, kind);
   REQUIRE(first_difference(again[0].data(), found[0].data(), count) == count);
   std::size_t strange = 0, ordered = 0;
   for (std::size_t i = 0; i < count; ++i) {
@@ -203,10 +219,16 @@ void check_order(const auto& reduce, int n_pes, const plan& chosen, heddle_type_
 TEST_CASE("inputs are combined in the order that is documented, alike on all PEs and every time" *
           doctest::test_suite("threads")) {
   with_every_plan([](const auto& reduce, int n_pes, const plan& chosen) {
-    check_order<float>(reduce, n_pes, chosen, HEDDLE_FLOAT32);
-    check_order<double>(reduce, n_pes, chosen, HEDDLE_FLOAT64);
-    check_order<f16>(reduce, n_pes, chosen, HEDDLE_FLOAT16);
-    check_order<bf16>(reduce, n_pes, chosen, HEDDLE_BFLOAT16);
+    for (const auto kind :
+         {reduce_kind::all_reduce, reduce_kind::reduce_scatter, reduce_kind::reduce}) {
+      // That of a tree in rounds: see below.
+      if (kind == reduce_kind::reduce_scatter && chosen.algo == algorithm::tree) continue;
+      CAPTURE(kind);
+      check_order<float>(reduce, n_pes, chosen, HEDDLE_FLOAT32, kind);
+      check_order<double>(reduce, n_pes, chosen, HEDDLE_FLOAT64, kind);
+      check_order<f16>(reduce, n_pes, chosen, HEDDLE_FLOAT16, kind);
+      check_order<bf16>(reduce, n_pes, chosen, HEDDLE_BFLOAT16, kind);
+    }
   });
 }
 
