@@ -20,7 +20,8 @@ inline int value_of(int call, int from, int to, std::size_t i) {
   return call * 1'000'003 + from * 10'007 + to * 101 + static_cast<int>(i % 97);
 }
 
-/// One PE's buffers and calls: each writes its input, poisons its output and checks every element.
+/// One PE's buffers and calls: each writes its input, poisons its output and checks every element
+/// of both.
 class caller {
  public:
   caller(const runtime& self, const team& team, std::size_t most, bool symmetric)
@@ -40,6 +41,7 @@ class caller {
   void broadcast(std::size_t n, int root, bool in_place) {
     start("broadcast", n);
     if (me_ == root) fill(in_place ? output_ : input_, n, me_, 0);
+    give();
     team_.broadcast(me_ != root ? nullptr : in_place ? output_ : input_, output_, n, root, queue_);
     expect(0, n, root, 0);
     finish();
@@ -48,6 +50,7 @@ class caller {
     start("all_gather", n);
     int* input = in_place ? output_ + static_cast<std::size_t>(me_) * n : input_;
     fill(input, n, me_, 0);
+    give();
     team_.all_gather(input, output_, n, queue_);
     for (std::size_t pe = 0; pe < n_pes_; ++pe) expect(pe * n, n, static_cast<int>(pe), 0);
     finish();
@@ -55,6 +58,7 @@ class caller {
   void all_to_all(std::size_t n) {
     start("all_to_all", n);
     for (std::size_t pe = 0; pe < n_pes_; ++pe) fill(input_ + pe * n, n, me_, static_cast<int>(pe));
+    give();
     team_.all_to_all(input_, output_, n, queue_);
     for (std::size_t pe = 0; pe < n_pes_; ++pe) expect(pe * n, n, static_cast<int>(pe), me_);
     finish();
@@ -63,6 +67,7 @@ class caller {
     start("reduce_scatter", n);
     int* output = in_place ? input_ + static_cast<std::size_t>(me_) * n : output_;
     for (std::size_t pe = 0; pe < n_pes_; ++pe) fill(input_ + pe * n, n, me_, static_cast<int>(pe));
+    give();
     team_.reduce_scatter(input_, output, n, op::sum, queue_);
     expect_sum(n, me_, output);
     if (in_place) return;
@@ -72,6 +77,7 @@ class caller {
     start("all_reduce", n);
     int* input = in_place ? output_ : input_;
     fill(input, n, me_, 0);
+    give();
     team_.all_reduce(input, output_, n, op::sum, queue_);
     expect_sum(n, 0, output_);
     finish();
@@ -81,6 +87,7 @@ class caller {
     const bool is_root = me_ == root;
     int* input = in_place && is_root ? output_ : input_;
     fill(input, n, me_, 0);
+    give();
     team_.reduce(input, is_root ? output_ : nullptr, n, op::sum, root, queue_);
     if (is_root) expect_sum(n, 0, output_);
     finish();
@@ -90,6 +97,7 @@ class caller {
     const bool is_root = me_ == root;
     int* input = in_place && is_root ? output_ + static_cast<std::size_t>(root) * n : input_;
     fill(input, n, me_, root);
+    give();
     team_.gather(input, is_root ? output_ : nullptr, n, root, queue_);
     for (std::size_t pe = 0; is_root && pe < n_pes_; ++pe)
       expect(pe * n, n, static_cast<int>(pe), root);
@@ -101,6 +109,7 @@ class caller {
     for (std::size_t pe = 0; is_root && pe < n_pes_; ++pe)
       fill(input_ + pe * n, n, root, static_cast<int>(pe));
     int* output = in_place && is_root ? input_ + static_cast<std::size_t>(root) * n : output_;
+    give();
     team_.scatter(is_root ? input_ : nullptr, output, n, root, queue_);
     if (output == output_) expect(0, n, root, me_);
     finish();
@@ -110,6 +119,7 @@ class caller {
     const auto n = counts[static_cast<std::size_t>(me_)];
     start("all_gather_v", n, capacity_);
     fill(input_, n, me_, 0);
+    give();
     team_.all_gather_v(input_, output_, counts, places, queue_);
     for (std::size_t pe = 0; pe < n_pes_; ++pe)
       expect(places[pe], counts[pe], static_cast<int>(pe), 0);
@@ -122,6 +132,7 @@ class caller {
     for (std::size_t pe = 0; pe < n_pes_; ++pe)
       fill(input_ + places[pe], counts[pe], me_, static_cast<int>(pe));
     int* output = in_place ? input_ + places[static_cast<std::size_t>(me_)] : output_;
+    give();
     team_.reduce_scatter_v(input_, output, counts, places, op::sum, queue_);
     expect_sum(n, me_, output);
     if (!in_place) finish();
@@ -136,6 +147,7 @@ class caller {
     const auto to = places_of(received);
     for (std::size_t pe = 0; pe < n_pes_; ++pe)
       fill(input_ + from[pe], sent[pe], me_, static_cast<int>(pe));
+    give();
     team_.all_to_all_v(input_, sent, from, output_, received, to, queue_);
     for (std::size_t pe = 0; pe < n_pes_; ++pe)
       expect(to[pe], received[pe], static_cast<int>(pe), me_);
@@ -153,14 +165,24 @@ class caller {
     n_ = n;
     expected_.assign(std::min(looked_at, capacity_), poison);
     write(queue_, output_, expected_);
+    given_.clear();
   }
   void fill(int* to, std::size_t n, int from, int target) {
     std::vector<int> values(n);
     for (std::size_t i = 0; i < n; ++i) values[i] = value_of(call_, from, target, i);
+    if (to < output_) {
+      const auto at = static_cast<std::size_t>(to - input_);
+      if (given_.size() < at + n) given_.resize(at + n, poison);
+      std::copy(values.begin(), values.end(), given_.begin() + (to - input_));
+      return;
+    }
     write(queue_, to, values);
     // In place, what is there already stays.
-    if (to >= output_ && to < output_ + expected_.size())
+    if (to < output_ + expected_.size())
       std::copy(values.begin(), values.end(), expected_.begin() + (to - output_));
+  }
+  void give() const {
+    if (!given_.empty()) write(queue_, input_, given_);
   }
   void expect(std::size_t at, std::size_t n, int from, int to) {
     for (std::size_t i = 0; i < n; ++i) expected_[at + i] = value_of(call_, from, to, i);
@@ -179,14 +201,19 @@ class caller {
     else
       check(read(queue_, at, n) == sum, what_ + " in place of " + std::to_string(n));
   }
-  void finish() {
-    const auto got = read(queue_, output_, expected_.size());
-    if (got == expected_) return;
-    const auto [found, expected] = std::mismatch(got.begin(), got.end(), expected_.begin());
+  /// The output is right, and the input, beside what is received in place, as it was.
+  void finish() const {
+    require_same(output_, expected_, "");
+    if (!given_.empty()) require_same(input_, given_, " of the input");
+  }
+  void require_same(const int* at, const std::vector<int>& right, const char* of_what) const {
+    const auto got = read(queue_, at, right.size());
+    if (got == right) return;
+    const auto [found, expected] = std::mismatch(got.begin(), got.end(), right.begin());
     check(false, what_ + " of " + std::to_string(n_) + " on PE " + std::to_string(me_) + " of " +
                      std::to_string(n_pes_) + ": element " + std::to_string(found - got.begin()) +
-                     " is " + std::to_string(*found) + ", not " + std::to_string(*expected) +
-                     ", call " + std::to_string(call_));
+                     of_what + " is " + std::to_string(*found) + ", not " +
+                     std::to_string(*expected) + ", call " + std::to_string(call_));
   }
   /// One behind the other, with gaps.
   static lengths places_of(const lengths& counts) {
@@ -212,6 +239,7 @@ class caller {
   std::string what_;
   std::size_t n_ = 0;
   std::vector<int> expected_;
+  std::vector<int> given_;  ///< the input, where that is apart from the output
 };
 
 inline void all_of_them(caller& pe, int n_pes, std::size_t n) {
