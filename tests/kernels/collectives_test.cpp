@@ -19,58 +19,58 @@
 #include <vector>
 
 #include "kernels/collective_caller.hpp"
+#include "kernels/exchange_ways.hpp"
 #include "kernels/on_device.hpp"
 
 using namespace heddle;
 using namespace heddle::testing;
 
 TEST_CASE("every collective is right, in every way and any kind of memory") {
-  struct choice {
-    std::string algorithm;
-    std::string protocol;
-  };
-  for (const auto& way : std::vector<choice>{{"", ""},
-                                             {"one_shot", "ll"},
-                                             {"one_shot", "simple"},
-                                             {"direct", ""},
-                                             {"ring", ""},
-                                             {"hierarchical", ""},
-                                             {"two_shot", ""},
-                                             {"tree", "ll"}}) {
-    ::setenv("HEDDLE_ALGO", way.algorithm.c_str(), 1);
-    ::setenv("HEDDLE_PROTO", way.protocol.c_str(), 1);
+  for (const auto& way : std::vector<forced_exchange>{{"", ""},
+                                                      {"one_shot", "ll"},
+                                                      {"one_shot", "simple"},
+                                                      {"direct", ""},
+                                                      {"ring", ""},
+                                                      {"hierarchical", ""},
+                                                      {"two_shot", ""},
+                                                      {"tree", "ll"}}) {
+    const environment_variable algorithm("HEDDLE_ALGO", way.algorithm);
+    const environment_variable protocol("HEDDLE_PROTO", way.protocol);
     for (const int n_pes : fewer_if_cut_short({1, 2, 3, 8})) {
       CAPTURE(way.algorithm);
       CAPTURE(way.protocol);
       CAPTURE(n_pes);
       run_pes(n_pes, [&](runtime& self) {
         const auto world = self.world();
+        const std::size_t most = less_if_cut_short(40'001);
+        const std::size_t counts[] = {0, 1, 9, 1025, most};
+        const int domains = count_domains(self);
+        for (const std::size_t n : counts) check_taken(way, world, domains, n);
         for (const bool symmetric : {true, false}) {
-          const std::size_t most = less_if_cut_short(40'001);
           caller pe(self, world, most, symmetric);
-          for (const std::size_t n :
-               {std::size_t{0}, std::size_t{1}, std::size_t{9}, std::size_t{1025}, most})
-            all_of_them(pe, n_pes, n);
+          for (const std::size_t n : counts) all_of_them(pe, n_pes, n);
         }
       });
     }
   }
-  ::unsetenv("HEDDLE_ALGO");
-  ::unsetenv("HEDDLE_PROTO");
 }
 
 TEST_CASE("a team of hosts with unequal numbers of PEs has every collective in every way") {
   // Of four PEs on two hosts three; where there is one host they are a team as any other.
   for (const auto* algo : {"", "one_shot", "direct", "ring", "tree", "hierarchical", "two_shot"}) {
     CAPTURE(algo);
-    ::setenv("HEDDLE_ALGO", algo, 1);
+    const environment_variable algorithm("HEDDLE_ALGO", algo);
     for (const bool backwards : {false, true})
       run_pes(4, [&](runtime& self) {
         const auto world = self.world();
         const auto three = world.split_strided(backwards ? 3 : 0, backwards ? -1 : 1, 3);
         const bool is_member = backwards ? self.my_pe() > 0 : self.my_pe() < 3;
+        const symmetric_array<int> word(self, 1);
+        const auto members = backwards ? std::vector{3, 2, 1} : std::vector{0, 1, 2};
+        const int domains = is_member ? count_domains(self, three, members, word.data()) : 0;
         for (const std::size_t n : {1, 700, 2049, 5000, 9001}) {
           if (!is_member) continue;
+          check_taken({algo, ""}, three, domains, n);
           caller pe(self, three, n, false);
           all_of_them(pe, 3, n);
           for (const bool in_place : {false, true}) pe.all_reduce(n, in_place);
@@ -78,7 +78,6 @@ TEST_CASE("a team of hosts with unequal numbers of PEs has every collective in e
         world.barrier();
       });
   }
-  ::unsetenv("HEDDLE_ALGO");
 }
 
 TEST_CASE("roots change from call to call, and each PE goes on when it has its part") {
@@ -114,33 +113,66 @@ TEST_CASE("roots change from call to call, and each PE goes on when it has its p
     });
 }
 
+namespace {
+
+/// Calls with pieces of any size, the last with none at all.
+void exchange_pieces(caller& pe, int n_pes, int calls) {
+  std::mt19937 random(3);
+  const auto some = [&] {
+    const auto kind = random() % 4;
+    return kind == 0 ? 0 : kind == 1 ? random() % 20'000 : random() % 50;
+  };
+  for (int call = 0; call < calls; ++call) {
+    lengths counts;
+    for (int i = 0; i < n_pes; ++i) counts.push_back(some());
+    pe.all_gather_v(counts);
+    pe.reduce_scatter_v(counts, call % 2 == 0);
+    std::vector<lengths> table;
+    for (int i = 0; i < n_pes; ++i) {
+      table.emplace_back();
+      for (int j = 0; j < n_pes; ++j) table.back().push_back(some());
+    }
+    pe.all_to_all_v(table);
+  }
+  pe.all_gather_v(lengths(static_cast<std::size_t>(n_pes), 0));
+  pe.reduce_scatter_v(lengths(static_cast<std::size_t>(n_pes), 0), false);
+}
+
+constexpr std::size_t room_for_pieces = 20'100;
+
+}  // namespace
+
 TEST_CASE("pieces of any size, some of them empty") {
   for (const int n_pes : fewer_if_cut_short({1, 2, 5}))
     run_pes(n_pes, [&](runtime& self) {
       const auto world = self.world();
       for (const bool symmetric : {true, false}) {
-        caller pe(self, world, 20'100, symmetric);
-        std::mt19937 random(3);
-        const auto some = [&] {
-          const auto kind = random() % 4;
-          return kind == 0 ? 0 : kind == 1 ? random() % 20'000 : random() % 50;
-        };
-        for (int call = 0; call < 30; ++call) {
-          lengths counts;
-          for (int i = 0; i < n_pes; ++i) counts.push_back(some());
-          pe.all_gather_v(counts);
-          pe.reduce_scatter_v(counts, call % 2 == 0);
-          std::vector<lengths> table;
-          for (int i = 0; i < n_pes; ++i) {
-            table.emplace_back();
-            for (int j = 0; j < n_pes; ++j) table.back().push_back(some());
-          }
-          pe.all_to_all_v(table);
-        }
-        pe.all_gather_v(lengths(static_cast<std::size_t>(n_pes), 0));
-        pe.reduce_scatter_v(lengths(static_cast<std::size_t>(n_pes), 0), false);
+        caller pe(self, world, room_for_pieces, symmetric);
+        exchange_pieces(pe, n_pes, 30);
       }
     });
+}
+
+TEST_CASE("pieces of any size go by words, by slots and directly, as they are told to") {
+  for (const auto& way : ways_of_pieces()) {
+    const environment_variable algorithm("HEDDLE_ALGO", way.algorithm);
+    const environment_variable protocol("HEDDLE_PROTO", way.protocol);
+    for (const int n_pes : fewer_if_cut_short({2, 3})) {
+      CAPTURE(way.algorithm);
+      CAPTURE(way.protocol);
+      CAPTURE(n_pes);
+      run_pes(n_pes, [&](runtime& self) {
+        const auto world = self.world();
+        const int domains = count_domains(self);
+        for (const auto what : {HEDDLE_COLLECTIVE_ALL_GATHER, HEDDLE_COLLECTIVE_ALL_TO_ALL})
+          check_taken(way, world, domains, what, room_for_pieces);
+        for (const bool symmetric : {true, false}) {
+          caller pe(self, world, room_for_pieces, symmetric);
+          exchange_pieces(pe, n_pes, is_cut_short() ? 4 : 15);
+        }
+      });
+    }
+  }
 }
 
 TEST_CASE("teams of more than 64 PEs have every collective") {

@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/exchange_ways.hpp"
 #include "kernels/on_device.hpp"
 
 using namespace heddle;
@@ -59,37 +60,66 @@ TEST_CASE("a value goes round all PEs, each of which receives it and sends it on
     });
 }
 
-TEST_CASE("groups: every PE sends to all and to itself, in an order of its own") {
-  for (const int n_pes : pe_counts({1, 2, 3, 8}))
-    run_pes(n_pes, [&](runtime& self) {
-      const auto world = self.world();
-      const int me = self.my_pe();
-      const auto queue = self.create_stream();
-      const auto pes = static_cast<std::size_t>(n_pes);
-      constexpr std::size_t most = 20'011;
-      symmetric_array<int> heap(self, 2 * pes * most);
-      device_array<int> own(self, 2 * pes * most);
-      int call = 0;
-      for (int* memory : {heap.data(), own.data()})
-        for (const std::size_t n : {std::size_t{1}, std::size_t{500}, most}) {
-          ++call;
-          for (int pe = 0; pe < n_pes; ++pe)
-            write(queue, memory + static_cast<std::size_t>(pe) * n, values_of(call, me, pe, n));
-          grouped([&] {
-            for (int i = 0; i < n_pes; ++i) {
-              const int to = (me + i) % n_pes;
-              const int from = (me + 2 * n_pes - 1 - i) % n_pes;
-              grouped([&] { world.send(memory + static_cast<std::size_t>(to) * n, n, to, queue); });
-              world.recv(memory + (pes + static_cast<std::size_t>(from)) * n, n, from, queue);
-            }
-          });
-          for (int pe = 0; pe < n_pes; ++pe)
-            check(read(queue, memory + (pes + static_cast<std::size_t>(pe)) * n, n) ==
-                      values_of(call, pe, me, n),
-                  std::to_string(n) + " elements from " + std::to_string(pe) + " on PE " +
-                      std::to_string(me));
+namespace {
+
+/// In groups, each in an order of its own: little, and more than slots hold.
+void send_to_all(const runtime& self) {
+  const auto world = self.world();
+  const int me = self.my_pe();
+  const int n_pes = self.n_pes();
+  const auto queue = self.create_stream();
+  const auto pes = static_cast<std::size_t>(n_pes);
+  constexpr std::size_t most = 20'011;
+  symmetric_array<int> heap(self, 2 * pes * most);
+  device_array<int> own(self, 2 * pes * most);
+  int call = 0;
+  for (int* memory : {heap.data(), own.data()})
+    for (const std::size_t n : {std::size_t{1}, std::size_t{500}, most}) {
+      ++call;
+      for (int pe = 0; pe < n_pes; ++pe)
+        write(queue, memory + static_cast<std::size_t>(pe) * n, values_of(call, me, pe, n));
+      grouped([&] {
+        for (int i = 0; i < n_pes; ++i) {
+          const int to = (me + i) % n_pes;
+          const int from = (me + 2 * n_pes - 1 - i) % n_pes;
+          grouped([&] { world.send(memory + static_cast<std::size_t>(to) * n, n, to, queue); });
+          world.recv(memory + (pes + static_cast<std::size_t>(from)) * n, n, from, queue);
         }
-    });
+      });
+      for (int pe = 0; pe < n_pes; ++pe) {
+        const auto told = std::to_string(n) + " elements between " + std::to_string(pe) +
+                          " and PE " + std::to_string(me);
+        check(read(queue, memory + (pes + static_cast<std::size_t>(pe)) * n, n) ==
+                  values_of(call, pe, me, n),
+              told + ": received");
+        check(
+            read(queue, memory + static_cast<std::size_t>(pe) * n, n) == values_of(call, me, pe, n),
+            told + ": what was sent has changed");
+      }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("groups: every PE sends to all and to itself, in an order of its own") {
+  for (const int n_pes : pe_counts({1, 2, 3, 8})) run_pes(n_pes, send_to_all);
+}
+
+TEST_CASE("groups go by words, by slots and directly, as they are told to") {
+  for (const auto& way : ways_of_pieces()) {
+    const environment_variable algorithm("HEDDLE_ALGO", way.algorithm);
+    const environment_variable protocol("HEDDLE_PROTO", way.protocol);
+    for (const int n_pes : fewer_if_cut_short({2, 3})) {
+      CAPTURE(way.algorithm);
+      CAPTURE(way.protocol);
+      CAPTURE(n_pes);
+      run_pes(n_pes, [&](const runtime& self) {
+        const int domains = count_domains(self);
+        check_taken(way, self.world(), domains, HEDDLE_COLLECTIVE_TRANSFER, std::size_t{1} << 18);
+        send_to_all(self);
+      });
+    }
+  }
 }
 
 TEST_CASE("a group of hundreds, and many of a few, of the same messages") {
