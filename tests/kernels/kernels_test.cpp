@@ -245,16 +245,18 @@ TEST_CASE("values are converted to the type of what they are for") {
 }
 
 TEST_CASE("barriers are met again and again") {
-  for (const int n_pes : pe_counts({2, 5, 8})) {
-    CAPTURE(n_pes);
-    run_pes(n_pes, [&](runtime& self) {
+  for (const auto& pes : up_to_eight(pe_counts({2, 5, 8}))) {
+    CAPTURE(pes.n);
+    const int rounds = pes.briefly ? 30 : 200;
+    run_pes(pes.n, [&](runtime& self) {
       const auto world = self.world();
       const auto queue = self.create_stream();
-      symmetric_array<int> words(self, static_cast<std::size_t>(n_pes));
+      symmetric_array<int> words(self, static_cast<std::size_t>(pes.n));
       const device_array<int> wrong(self, 1);
       write(queue, wrong.data(), {0});
       world.barrier();
-      launch(queue, 1, threads(), barrier_rounds{}, world.ref(), words.data(), 200, wrong.data());
+      launch(queue, 1, threads(), barrier_rounds{}, world.ref(), words.data(), rounds,
+             wrong.data());
       check(read(queue, wrong.data(), 1)[0] == 0, "a word of an earlier round");
       world.barrier();
     });

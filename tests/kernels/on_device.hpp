@@ -31,6 +31,21 @@ inline std::size_t less_if_cut_short(std::size_t all) {
   return is_cut_short() ? std::min<std::size_t>(all, 9'001) : all;
 }
 
+/// Numbers of PEs that a case goes through with all that it has, and, unless one is chosen or it is
+/// cut short, the others up to 8, briefly: those differ in rounds and remainders alone.
+struct some_pes {
+  int n;
+  bool briefly;
+};
+inline std::vector<some_pes> up_to_eight(const std::vector<int>& wholly) {
+  std::vector<some_pes> all;
+  for (const int n : wholly) all.push_back({n, false});
+  if (is_cut_short() || pe_counts({1, 2}).size() == 1) return all;
+  for (int n = 1; n <= 8; ++n)
+    if (std::find(wholly.begin(), wholly.end(), n) == wholly.end()) all.push_back({n, true});
+  return all;
+}
+
 /// Of a block: warps on a GPU, few real threads on the host.
 inline int threads() { return on_gpu() ? 256 : 4; }
 

@@ -35,10 +35,11 @@ std::vector<int> values_of(int call, int from, int to, std::size_t n) {
 }  // namespace
 
 TEST_CASE("a value goes round all PEs, each of which receives it and sends it on") {
-  for (const int n_pes : pe_counts({1, 2, 4}))
-    run_pes(n_pes, [&](runtime& self) {
+  for (const auto& pes : up_to_eight(pe_counts({1, 2, 4})))
+    run_pes(pes.n, [&](runtime& self) {
       const auto world = self.world();
       const int me = self.my_pe();
+      const int n_pes = self.n_pes();
       const auto queue = self.create_stream();
       for (const std::size_t n : {1, 7, 1000, 100'003}) {
         symmetric_array<int> heap(self, n);
@@ -102,7 +103,7 @@ void send_to_all(const runtime& self) {
 }  // namespace
 
 TEST_CASE("groups: every PE sends to all and to itself, in an order of its own") {
-  for (const int n_pes : pe_counts({1, 2, 3, 8})) run_pes(n_pes, send_to_all);
+  for (const auto& pes : up_to_eight(pe_counts({1, 2, 3, 8}))) run_pes(pes.n, send_to_all);
 }
 
 TEST_CASE("groups go by words, by slots and directly, as they are told to") {
@@ -158,17 +159,18 @@ TEST_CASE("a group of hundreds, and many of a few, of the same messages") {
 }
 
 TEST_CASE("several messages of a pair keep their order, beside collectives of the same team") {
-  for (const int n_pes : pe_counts({2, 3}))
-    run_pes(n_pes, [&](runtime& self) {
+  for (const auto& pes : up_to_eight(pe_counts({2, 3})))
+    run_pes(pes.n, [&](runtime& self) {
       const auto world = self.world();
       const int me = self.my_pe();
+      const int n_pes = self.n_pes();
       const int next = (me + 1) % n_pes;
       const int previous = (me + n_pes - 1) % n_pes;
       const auto queue = self.create_stream();
       constexpr std::size_t room = 64 * 1024;
       symmetric_array<int> heap(self, 2 * room);
       std::mt19937 random(3);
-      for (int call = 0; call < 60; ++call) {
+      for (int call = 0; call < (pes.briefly ? 12 : 60); ++call) {
         std::vector<std::size_t> sizes(1 + random() % 12);
         for (auto& n : sizes) n = random() % (random() % 4 == 0 ? 5000 : 40);
         std::size_t at = 0;
