@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/forced_way.hpp"
 #include "kernels/on_device.hpp"
 
 using namespace heddle;
@@ -80,16 +81,19 @@ struct moved {
   std::size_t results;
 };
 
-/// A call whose inputs and results are words that no call before had.
+/// A call whose inputs and results are words that no call before had, of which this PE gets so
+/// many.
 template <class Call>
-moved move(const team& team, const two_buffers& of, bool combines, const Call& call) {
+moved move(const team& team, const two_buffers& of, bool combines, std::size_t results,
+           const Call& call) {
   const word given = 0x5eed0000u + new_number(team);
-  const word result = combines ? 2 * given : given;
+  const word result = combines ? static_cast<word>(team.n_pes()) * given : given;
   std::fill_n(of.input(), n, given);
   std::fill_n(of.output(), n, 0);
   team.barrier();
   call();
-  check(std::count(of.output(), of.output() + n, result) == std::ptrdiff_t{n}, "the result");
+  check(std::count(of.output(), of.output() + n, result) == static_cast<std::ptrdiff_t>(results),
+        "the result");
   team.barrier();
   word all[2] = {static_cast<word>(count_in_slots(team, given)),
                  static_cast<word>(combines ? count_in_slots(team, result) : 0)};
@@ -117,31 +121,68 @@ TEST_CASE("what is in the symmetric heap or registered is not copied into slots,
             mapped ? "symmetric buffers in place, others staged"
                    : "inputs from where they lie, large symmetric outputs in place");
       const auto reduced =
-          move(world, of, true, [&] { world.all_reduce(of.input(), of.output(), n, op::sum); });
+          move(world, of, true, n, [&] { world.all_reduce(of.input(), of.output(), n, op::sum); });
       check((reduced.inputs == 0) == (mapped && in_place), kind + ": all_reduce's inputs");
       check((reduced.results == 0) == in_place, kind + ": all_reduce's results");
 
       const std::size_t half = n / 2;
-      for (const auto what : {HEDDLE_COLLECTIVE_BROADCAST, HEDDLE_COLLECTIVE_ALL_GATHER,
-                              HEDDLE_COLLECTIVE_ALL_TO_ALL, HEDDLE_COLLECTIVE_TRANSFER}) {
+      const bool is_root = world.my_pe() == 0;
+      // A part of its own each PE combines where the result is to be.
+      const auto scattered = move(world, of, true, half, [&] {
+        world.reduce_scatter(of.input(), of.output(), half, op::sum);
+      });
+      check((scattered.inputs == 0) == (mapped && in_place), kind + ": reduce_scatter's inputs");
+      check(scattered.results == 0, kind + ": reduce_scatter's results");
+      // Parts of the root's result come from both PEs, if memory joins them.
+      const auto to_root = move(world, of, true, is_root ? n : 0, [&] {
+        world.reduce(of.input(), is_root ? of.output() : nullptr, n, op::sum, 0);
+      });
+      check((to_root.inputs == 0) == (mapped && in_place), kind + ": reduce's inputs");
+      check((to_root.results == 0) == (!mapped || in_place), kind + ": reduce's results");
+
+      const auto exchange = [&](heddle_collective_t what, std::size_t results, const auto& call) {
         tells(what, half, "directly in place where buffers are symmetric, else by slots");
-        const auto exchanged = move(world, of, false, [&] {
-          if (what == HEDDLE_COLLECTIVE_BROADCAST)
-            world.broadcast(of.input(), of.output(), n, 0);
-          else if (what == HEDDLE_COLLECTIVE_ALL_GATHER)
-            world.all_gather(of.input(), of.output(), half);
-          else if (what == HEDDLE_COLLECTIVE_ALL_TO_ALL)
-            world.all_to_all(of.input(), of.output(), half);
-          else
-            grouped([&] {
-              world.send(of.input(), n, 1 - world.my_pe());
-              world.recv(of.output(), n, 1 - world.my_pe());
-            });
-        });
+        const auto exchanged = move(world, of, false, results, call);
         check((exchanged.inputs == 0) == in_place, kind + ": collective " + std::to_string(what) +
                                                        " had " + std::to_string(exchanged.inputs) +
                                                        " words in slots");
-      }
+      };
+      exchange(HEDDLE_COLLECTIVE_BROADCAST, n,
+               [&] { world.broadcast(of.input(), of.output(), n, 0); });
+      exchange(HEDDLE_COLLECTIVE_ALL_GATHER, n,
+               [&] { world.all_gather(of.input(), of.output(), half); });
+      exchange(HEDDLE_COLLECTIVE_ALL_TO_ALL, n,
+               [&] { world.all_to_all(of.input(), of.output(), half); });
+      exchange(HEDDLE_COLLECTIVE_GATHER, is_root ? n : 0,
+               [&] { world.gather(of.input(), is_root ? of.output() : nullptr, half, 0); });
+      exchange(HEDDLE_COLLECTIVE_SCATTER, half,
+               [&] { world.scatter(is_root ? of.input() : nullptr, of.output(), half, 0); });
+      exchange(HEDDLE_COLLECTIVE_TRANSFER, n, [&] {
+        grouped([&] {
+          world.send(of.input(), n, 1 - world.my_pe());
+          world.recv(of.output(), n, 1 - world.my_pe());
+        });
+      });
+    }
+  });
+}
+
+TEST_CASE("beside other hosts the PEs of a host use each other's symmetric buffers in place") {
+  run_pes(4, [](runtime& self) {
+    const auto world = self.world();
+    if (!find_placement(self, self.create_stream()).has_hierarchy) return;
+    const way hierarchical{HEDDLE_ALGORITHM_HIERARCHICAL, HEDDLE_PROTOCOL_SIMPLE,
+                           "hierarchical simple"};
+    const forced here(world, HEDDLE_COLLECTIVE_ALL_REDUCE, hierarchical);
+    const auto plan = world.plan(HEDDLE_COLLECTIVE_ALL_REDUCE, n, HEDDLE_UINT32);
+    check(plan.rfind(hierarchical.name, 0) == 0, plan);
+    check(plan.find("symmetric buffers of a host in place, others staged") != std::string::npos,
+          plan);
+    for (const std::string kind : kinds) {
+      const two_buffers of(self, kind);
+      const auto reduced =
+          move(world, of, true, n, [&] { world.all_reduce(of.input(), of.output(), n, op::sum); });
+      check((reduced.inputs == 0) == (kind != "private"), kind + ": the inputs");
     }
   });
 }
