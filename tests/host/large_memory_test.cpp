@@ -156,6 +156,22 @@ TEST_CASE("collectives of more than 2^32 elements") {
 
     clear();
     input.write(beyond, 0, me);
+    world.reduce(input.data(), me == 0 ? output.data() : nullptr, beyond, op::sum, 0);
+    if (me == 0) output.expect(beyond, 0, [](std::size_t i) { return mark(i, 0) + mark(i, 1); });
+
+    clear();
+    input.write(half, 0, me);
+    world.gather(input.data(), me == 1 ? output.data() : nullptr, half, 1);
+    for (const int pe : {0, 1})
+      if (me == 1) output.expect(half, pe, [&](std::size_t i) { return mark(i, pe); });
+
+    clear();
+    for (const int pe : {0, 1}) input.write(half, pe, me, pe);
+    world.scatter(me == 1 ? input.data() : nullptr, output.data(), half, 1);
+    output.expect(half, 0, [&](std::size_t i) { return mark(i, 1, me); });
+
+    clear();
+    input.write(beyond, 0, me);
     if (me == 0)
       world.send(input.data(), beyond, 1);
     else
