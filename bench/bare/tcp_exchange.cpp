@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
-// The bare TCP exchange between two hosts: both processes send n bytes and receive n, spinning. It is
-// what a collective of two PEs that has each wait for the other cannot do without: an AllReduce sends
-// all of its bytes, the others the half that the peer has not.
-#include <algorithm>
+// The bare TCP exchange between two hosts: both processes send n bytes and receive n, spinning. A
+// collective in which two PEs wait for each other cannot do without it: in an AllReduce each sends
+// all of its bytes, in the others the half that the peer has not.
 #include <array>
 #include <map>
 #include <string_view>
@@ -16,15 +15,15 @@ namespace {
 
 struct exchange {
   std::string_view collective;
-  std::size_t part;  ///< of its bytes each of two PEs sends one in so many
+  std::size_t divisor;  ///< of its bytes each of two PEs sends 1 / divisor
 };
 
 constexpr std::array<exchange, 4> exchanges = {
     {{"all_reduce", 1}, {"all_gather", 2}, {"reduce_scatter", 2}, {"all_to_all", 2}}};
 
-std::size_t part_of(const std::string& collective) {
-  for (const auto& [name, part] : exchanges)
-    if (name == collective) return part;
+std::size_t divisor_of(const std::string& collective) {
+  for (const auto& [name, divisor] : exchanges)
+    if (name == collective) return divisor;
   throw std::runtime_error(collective + " is no exchange");
 }
 
@@ -52,7 +51,7 @@ int main(int argc, char** argv) {
     std::map<std::size_t, double> us;  // by bytes that each sends
     for (const auto& collective : wanted) {
       for (const std::size_t bytes : options.sizes()) {
-        const std::size_t each = bytes / part_of(collective);
+        const std::size_t each = bytes / divisor_of(collective);
         if (!us.contains(each))
           us.emplace(each, time_of(link, each, options.measure.for_size(bytes)));
         if (link.me() == 0) bench::report(collective, "bare", bytes, us.at(each));

@@ -107,6 +107,7 @@ def blocks(bin_dir: Path, quick: bool, hosts: Hosts) -> list[Block]:
     probe = Probe(to.plain("probe", "tcp_exchange", 1, "--sizes", "32", "--batches", "3"),
                   "Bare TCP exchange of 32 bytes")
     rounds = 3 if quick else 7
+
     def exchange(*collectives: str) -> tuple[Contender, ...]:
         return (to.plain(BARE_EXCHANGE, "tcp_exchange", 1, *step, "--collective", *collectives),)
 

@@ -479,8 +479,8 @@ HEDDLE_API heddle_status_t heddle_all_to_all_v(heddle_team_t team, const void* i
 /// on one side at least is copied once. Ordered with the collectives of the team, and complete, as
 /// they are. A send may wait for its receive: two PEs that send to each other group each send with
 /// the receive, and a send and its receive stand on the same side of every collective that both
-/// call. One of few bytes may not wait: that its receive never comes is told with HEDDLE_CHECK=1
-/// alone. With that, and in teams of more than 64 PEs, sizes that differ are HEDDLE_ERROR_MISMATCH.
+/// call. One of few bytes need not wait: only HEDDLE_CHECK=1 tells that its receive never comes.
+/// With that, and in teams of more than 64 PEs, sizes that differ are HEDDLE_ERROR_MISMATCH.
 HEDDLE_API heddle_status_t heddle_send(heddle_team_t team, const void* buffer, size_t count,
                                        heddle_type_t type, int peer, heddle_stream_t stream);
 HEDDLE_API heddle_status_t heddle_recv(heddle_team_t team, void* buffer, size_t count,

@@ -25,10 +25,11 @@ call_group::~call_group() {
   std::size_t n = 0;
   for (const auto& each : batches_) n += each.list.size();
   if (n > 0)
-    log::warn(log::subsystem::coll,
-              "a thread has ended with a group open: its {} sends and receives were never started; "
-              "call heddle_group_end on the thread that called heddle_group_begin",
-              n);
+    log::warn(
+        log::subsystem::coll,
+        "a thread has ended with a group open: {} sends or receives in it were never started; "
+        "call heddle_group_end on the thread that called heddle_group_begin",
+        n);
 }
 
 bool call_group::batch::is_of(const heddle_runtime& runtime) const {

@@ -37,7 +37,10 @@ constexpr auto f32 = HEDDLE_FLOAT32;
 /// What this process writes to stderr while it lives.
 class captured_stderr {
  public:
-  captured_stderr() { ::dup2(::fileno(file_.get()), STDERR_FILENO); }
+  captured_stderr() {
+    REQUIRE(file_);
+    ::dup2(::fileno(file_.get()), STDERR_FILENO);
+  }
   ~captured_stderr() {
     ::dup2(before_, STDERR_FILENO);
     ::close(before_);
@@ -140,7 +143,7 @@ TEST_CASE("a thread that ends with a group open is warned of" * doctest::test_su
       heddle_send(self.world().handle(), few, 4, f32, 0, nullptr);
     }).join();
   });
-  CHECK(said.text().find("a group open: its 1 sends and receives were never started") !=
+  CHECK(said.text().find("a group open: 1 sends or receives in it were never started") !=
         std::string::npos);
 }
 

@@ -236,7 +236,9 @@ class reducer {
     const std::size_t large = (most_bytes / element.size + pieces - 1) / pieces;
     const std::size_t counts[] = {0, 1, 333, large};
     const auto combination = type * num_called + static_cast<std::size_t>(reduction);
-    const std::size_t count = counts[(combination + turn + n_pes_ + setting_) % 4];
+    std::size_t at = (combination + turn + n_pes_ + setting_) % 4;
+    if (is_cut_short() && at == 0) at = 2;  // a sanitizer sees nothing in a call of no elements
+    const std::size_t count = counts[at];
     const bool is_private = draws_.one_in(2);
     const bool is_skewed = draws_.one_in(2);
     const int root = static_cast<int>(draws_.below(n_pes_));

@@ -71,7 +71,7 @@ count_runs() {
 finish() {
   local left look=(env -u LAUNCHER_TEST python3 "$here/../launchers/leftovers.py" "$LAUNCHER_TEST") host
   left=$("${look[@]}")
-  # Each host has sockets and a /dev/shm of its own.
+  # Each host has sockets and a /dev/shm of its own. (No test has more than nine.)
   for host in "$folder"/[1-9]*/n[0-9]; do
     [ ! -e "$host" ] || left+=$("$here/hosts.sh" on "${host%/*}" "${host##*/n}" -- "${look[@]}" &&
       "$here/hosts.sh" on "${host%/*}" "${host##*/n}" -- ls /dev/shm) || left+="no host ${host##*/}"

@@ -163,7 +163,10 @@ card() {
   set_number=$(cat "$folder/set")
   case $2 in
     out) nsenter --target "$process" --net ip link del eth0 ;;
-    in) put_card_in "$1" "$process" && await_carrier "$process" eth0 ;;
+    in)
+      put_card_in "$1" "$process"
+      await_carrier "$process" eth0
+      ;;
     *) exit 2 ;;
   esac
 }

@@ -18,7 +18,7 @@
 //     struck_pe WAIT link_first VICTIM FILE PLACE
 //                                      the same, before they have sent each other anything
 //     struck_pe WAIT port VICTIM FILE PLACE
-//                                      as link, where a card may tell at once that its port is down
+//                                      as link, where cards tell that their ports are down
 //     struck_pe stray none VICTIM      its kernel puts to what is not symmetric
 //
 // PLACE: what they are to be told of where the PE is that they wait for (a regular expression),
@@ -97,10 +97,10 @@ class struck_pe {
   struck_pe(std::string wait, std::string fault, int victim, std::string file, std::string place)
       : strikes_idle_(fault == "kill_idle"),
         strikes_first_(fault == "link_first"),
-        tells_at_once_(fault == "port"),
+        tells_of_port_(fault == "port"),
         wait_(std::move(wait)),
         fault_(strikes_idle_                      ? "kill"
-               : strikes_first_ || tells_at_once_ ? "link"
+               : strikes_first_ || tells_of_port_ ? "link"
                                                   : std::move(fault)),
         victim_(victim),
         file_(std::move(file)),
@@ -189,12 +189,11 @@ class struck_pe {
     if (strikes_first_)
       return what.status == HEDDLE_ERROR_PEER_LOST && what.seconds < timeout + slack &&
              std::regex_search(what.text, std::regex(culprit + " at [^ ]+ cannot be reached"));
-    // Who was told has left, and the other may have waited for that one alone.
-    if (tells_at_once_ &&
-        std::regex_search(what.text,
-                          std::regex("PE [0-9] .*(cannot be reached: .*, of this PE, is down|"
-                                     "has been down for [0-9.]+ s|; PE [0-9] has left the job)")))
-      return what.seconds < timeout + slack;
+    if (tells_of_port_)
+      return what.status == HEDDLE_ERROR_PEER_LOST && what.seconds < timeout + slack &&
+             std::regex_search(what.text,
+                               std::regex("PE [0-9] .* is lost: .*(, of this PE, is down|"
+                                          " has been down for [0-9.]+ s): look at"));
     // Nobody knows who was to write the word.
     const bool names_nobody = wait_ == "wait_until" || wait_ == "kernel_wait";
     const bool says_where =
@@ -231,7 +230,7 @@ class struck_pe {
 
   const bool strikes_idle_;
   const bool strikes_first_;
-  const bool tells_at_once_;
+  const bool tells_of_port_;
   const std::string wait_;
   const std::string fault_;
   const int victim_;

@@ -51,6 +51,7 @@ for wait in all_reduce kernel_quiet; do
   wait $!
   rm -f "$folder/go" "$folder/go.done"
   ip link set vb up
+  ip neigh replace 10.77.0.1 lladdr "$(cat /sys/class/net/va/address)" dev vb  # as network_veth.sh had it
   for _ in $(seq 100); do [ "$(rdma link | grep -c 'state ACTIVE')" != 2 ] || break; sleep 0.1; done
 done
 

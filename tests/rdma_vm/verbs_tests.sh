@@ -30,6 +30,6 @@ export HEDDLE_P2P_DISABLE=1 HEDDLE_TRANSPORT=verbs
 # rdma_rxe takes 7 retries for retries without end.
 HEDDLE_IB_RETRY_CNT=6 run "$1/one_sided_test"
 run "$(dirname "$0")/verbs_jobs.sh" "$@"
-# Last: it takes a port down.
+# Last: it leaves the port that it takes down without what network_veth.sh gave it.
 run "$1/verbs_device_test"
 exit $failed

@@ -109,7 +109,7 @@ bool rc_transport::poll_sends(rail& from, listener& listener, bool all) {
 void rc_transport::take_completion(const ibv_wc& completion, listener& listener) {
   auto& on = *connections_[completion.wr_id >> 32];
   if (on.state() == connection::phase::lost) return;
-  if (completion.status != IBV_WC_SUCCESS) return end(on, completion);
+  if (completion.status != IBV_WC_SUCCESS) return take_failure(on, completion);
   while (const auto* ended = on.next_retired(completion.wr_id)) {
     const auto token = ended->token;
     std::uint64_t value = 0;
@@ -120,36 +120,31 @@ void rc_transport::take_completion(const ibv_wc& completion, listener& listener)
   }
 }
 
-/// An operation of it has failed: since this PE's own port is down, perhaps.
-void rc_transport::end(connection& failed, const ibv_wc& completion) {
+/// Whose own port is down, perhaps; the event that says so may come later.
+void rc_transport::take_failure(connection& failed, const ibv_wc& completion) {
   auto reason =
       completion_failure(completion.status, found_library().wc_status_str(completion.status),
                          completion.vendor_err, describe(failed.pe()));
-  hear_events(clock::now());
-  for (std::size_t i = 0; i < rails_.size(); ++i)
-    if (rails_[i].get() == &failed.local() && port_down_since_[i] != clock::time_point::max())
-      reason += fmt::format("; {}, of this PE, is down: look at its cable and switch",
-                            rails_[i]->port().name());
+  const auto& port = failed.local().port();
+  ibv_port_attr now{};
+  if (query_port(failed.local().context(), port.port, now) && now.state != IBV_PORT_ACTIVE)
+    reason += fmt::format("; {}, of this PE, is down: look at its cable and switch", port.name());
   lose(failed.pe(), reason);
-}
-
-void rc_transport::hear_events(clock::time_point now) {
-  for (auto& one : rails_) {
-    ibv_async_event event{};
-    while (found_library().get_async_event(one->context(), &event) == 0) {
-      // First: a queue pair is not let go while an event of it is not acknowledged.
-      found_library().ack_async_event(&event);
-      take_event(*one, event, now);
-    }
-  }
 }
 
 void rc_transport::look_around(clock::time_point now) {
   look_at_ = now + look_every;
   repeat_hellos(now);
   probe_peers(now);
-  hear_events(now);
-  for (std::size_t i = 0; i < rails_.size(); ++i) check_port(i, now);
+  for (std::size_t i = 0; i < rails_.size(); ++i) {
+    ibv_async_event event{};
+    while (found_library().get_async_event(rails_[i]->context(), &event) == 0) {
+      // First: a queue pair is not let go while an event of it is not acknowledged.
+      found_library().ack_async_event(&event);
+      take_event(*rails_[i], event, now);
+    }
+    check_port(i, now);
+  }
 }
 
 void rc_transport::take_event(rail& from, const ibv_async_event& event, clock::time_point now) {

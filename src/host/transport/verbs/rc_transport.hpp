@@ -114,9 +114,8 @@ class rc_transport final : public transport {
   bool poll_sends(rail& from, listener& listener, bool all);
   void take_arrival(rail& from, const ibv_wc& completion, listener& listener);
   void take_completion(const ibv_wc& completion, listener& listener);
-  void end(connection& failed, const ibv_wc& completion);
+  void take_failure(connection& failed, const ibv_wc& completion);
   void look_around(clock::time_point now);
-  void hear_events(clock::time_point now);
   void take_event(rail& from, const ibv_async_event& event, clock::time_point now);
   void check_port(std::size_t rail, clock::time_point now);
 
