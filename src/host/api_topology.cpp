@@ -18,11 +18,16 @@ void add_pes(topology::machine& machine, heddle_runtime& runtime) {
   byte_writer mine;
   pe_place::find(runtime.place()).write(mine);
   const auto all = runtime.bootstrap().all_gather(mine.bytes(), runtime.wait_deadline());
-  if (!machine.source.empty()) return;  // HWLOC_XMLFILE: they do not run there
+  const auto& hosts = runtime.bootstrap();
+  // With HWLOC_XMLFILE the PEs do not run there.
+  const auto is_shown = [&](int rank) {
+    return machine.source.empty() && hosts.host_of(rank) == hosts.host_of(runtime.my_pe());
+  };
   for (int rank = 0; rank < runtime.n_pes(); ++rank) {
-    if (runtime.bootstrap().host_of(rank) != runtime.bootstrap().host_of(runtime.my_pe())) continue;
     byte_reader told(all[static_cast<std::size_t>(rank)]);
-    add_pe(machine, rank, pe_place::read(told));
+    const auto place =
+        pe_place::read(told);  // or it is of another call: those of all hosts are read
+    if (is_shown(rank)) add_pe(machine, rank, place);
   }
 }
 
