@@ -118,6 +118,12 @@ class vast_buffer {
   std::vector<std::size_t> own_;
 };
 
+void reduce_beyond(const team& world, const vast_buffer& input, const vast_buffer& output) {
+  input.write(beyond, 0, world.my_pe());
+  world.all_reduce(input.data(), output.data(), beyond, op::sum);
+  output.expect(beyond, 0, [](std::size_t i) { return mark(i, 0) + mark(i, 1); });
+}
+
 }  // namespace
 
 TEST_CASE("collectives of more than 2^32 elements") {
@@ -130,9 +136,7 @@ TEST_CASE("collectives of more than 2^32 elements") {
       output.clear();
     };
 
-    input.write(beyond, 0, me);
-    world.all_reduce(input.data(), output.data(), beyond, op::sum);
-    output.expect(beyond, 0, [](std::size_t i) { return mark(i, 0) + mark(i, 1); });
+    reduce_beyond(world, input, output);
 
     clear();
     input.write(beyond, 0, me);
@@ -213,7 +217,8 @@ TEST_CASE("one-sided operations of more than 2^32 bytes, and beyond them") {
   run_pes(2, go_beyond);
 }
 
-TEST_CASE("the same over the network") {
+TEST_CASE("the same over the network, and an AllReduce of more than 2^32 elements") {
   const environment_variable apart("HEDDLE_P2P_DISABLE", "1");
   run_pes(2, go_beyond);
+  run_pes(2, [](runtime& self) { reduce_beyond(self.world(), vast_buffer(), vast_buffer()); });
 }
