@@ -189,11 +189,12 @@ class struck_pe {
     if (strikes_first_)
       return what.status == HEDDLE_ERROR_PEER_LOST && what.seconds < timeout + slack &&
              std::regex_search(what.text, std::regex(culprit + " at [^ ]+ cannot be reached"));
+    // What fails in the moment in which the port goes down does not name it: its card does not yet.
     if (tells_of_port_)
       return what.status == HEDDLE_ERROR_PEER_LOST && what.seconds < timeout + slack &&
-             std::regex_search(what.text,
-                               std::regex("PE [0-9] .* is lost: .*(, of this PE, is down|"
-                                          " has been down for [0-9.]+ s): look at"));
+             std::regex_search(
+                 what.text, std::regex("PE [0-9] .* is lost: .*( cannot be reached: an operation "
+                                       "to .* ended with| has been down for [0-9.]+ s: look at)"));
     // Nobody knows who was to write the word.
     const bool names_nobody = wait_ == "wait_until" || wait_ == "kernel_wait";
     const bool says_where =
