@@ -480,7 +480,7 @@ HEDDLE_API heddle_status_t heddle_all_to_all_v(heddle_team_t team, const void* i
 /// they are. A send may wait for its receive: two PEs that send to each other group each send with
 /// the receive, and a send and its receive stand on the same side of every collective that both
 /// call. One of few bytes need not wait: only HEDDLE_CHECK=1 tells that its receive never comes.
-/// With that, and in teams of more than 64 PEs, sizes that differ are HEDDLE_ERROR_MISMATCH.
+/// With that, and in teams of over 64 PEs, sizes that differ are HEDDLE_ERROR_MISMATCH on both.
 HEDDLE_API heddle_status_t heddle_send(heddle_team_t team, const void* buffer, size_t count,
                                        heddle_type_t type, int peer, heddle_stream_t stream);
 HEDDLE_API heddle_status_t heddle_recv(heddle_team_t team, void* buffer, size_t count,
