@@ -62,7 +62,7 @@ network tcp() {
 }
 
 network fabric(const std::string& name, const std::string& provider,
-               std::optional<libfabric::ordering> ordering = {}, bool tells_of_loss = false) {
+               std::optional<libfabric::ordering> ordering = {}) {
   return {.name = name,
           .make =
               [=](int n_pes, double timeout, std::uint64_t /*seed*/) {
@@ -77,8 +77,7 @@ network fabric(const std::string& name, const std::string& provider,
                 return with_addresses(std::move(made));
               },
           // Its descriptor is not to be waited for (endpoint.cpp).
-          .gives_events = provider != "net",
-          .tells_of_loss = tells_of_loss};
+          .gives_events = provider != "net"};
 }
 
 network verbs(const std::string& name, int most_ports) {
@@ -188,8 +187,8 @@ const std::vector<network>& networks() {
       fabric("net_counted", "net", libfabric::ordering::counted),
       fabric("net_completions", "net", libfabric::ordering::awaited),
       fabric("tcp_rxm", "tcp;ofi_rxm"),
-      fabric("sockets", "sockets", {}, true),
-      fabric("sockets_fenced", "sockets", libfabric::ordering::fenced, true),
+      fabric("sockets", "sockets"),
+      fabric("sockets_fenced", "sockets", libfabric::ordering::fenced),
       fabric("udp_rxd", "udp;ofi_rxd"),
       fabric("shm", "shm"),
       // Where there is an RDMA device: in the machine of tests/rdma_vm.

@@ -32,7 +32,7 @@ struct network {
   /// A put to a place that is not exposed yet waits for it, if it is not small: written by the
   /// network, not told in a record.
   bool waits_for_places = true;
-  /// Who reaches for a peer that has gone is told of it.
+  /// Who reaches for a peer that has gone is told of it, whoever waits for its answer alone, too.
   bool tells_of_loss = false;
   /// Can be made to tell so of a peer that lives.
   bool loses_peers = false;
