@@ -7,7 +7,6 @@
 // should be.
 //
 //     struck_pe WAIT kill VICTIM       the PE kills itself: the others are told that it is lost
-//     struck_pe WAIT kill_idle VICTIM  the same, before it deals with the others
 //     struck_pe WAIT stop VICTIM FILE PLACE
 //                                      it stops: by HEDDLE_TIMEOUT they are told for whom they
 //                                      wait, or that it takes nothing of what it is sent; it is
@@ -95,13 +94,10 @@ struct told {
 class struck_pe {
  public:
   struck_pe(std::string wait, std::string fault, int victim, std::string file, std::string place)
-      : strikes_idle_(fault == "kill_idle"),
-        strikes_first_(fault == "link_first"),
+      : strikes_first_(fault == "link_first"),
         tells_of_port_(fault == "port"),
         wait_(std::move(wait)),
-        fault_(strikes_idle_                      ? "kill"
-               : strikes_first_ || tells_of_port_ ? "link"
-                                                  : std::move(fault)),
+        fault_(strikes_first_ || tells_of_port_ ? "link" : std::move(fault)),
         victim_(victim),
         file_(std::move(file)),
         place_(std::move(place)) {}
@@ -213,7 +209,7 @@ class struck_pe {
     if (fault_ == "link" && (wait_ == "finalize" || strikes_first_)) await_cut();
     if (me_ != victim_ || (fault_ != "kill" && fault_ != "stop")) return;
     const int blow = fault_ == "kill" ? SIGKILL : SIGSTOP;
-    if (wait_ == "finalize" || strikes_idle_) {
+    if (wait_ == "finalize") {
       std::raise(blow);
       return;
     }
@@ -229,7 +225,6 @@ class struck_pe {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 
-  const bool strikes_idle_;
   const bool strikes_first_;
   const bool tells_of_port_;
   const std::string wait_;
@@ -262,7 +257,7 @@ int main(int argc, char** argv) try {
   const bool has_file = stops || fault == "link" || fault == "link_first" || fault == "port";
   if (argc != (has_file ? 6 : 4))
     throw std::runtime_error(
-        "struck_pe WAIT kill|kill_idle|none VICTIM, or WAIT stop|link|link_first|port VICTIM FILE "
+        "struck_pe WAIT kill|none VICTIM, or WAIT stop|link|link_first|port VICTIM FILE "
         "PLACE");
   const std::string file = has_file ? argv[4] : "";
   struck_pe pe(argv[1], fault, std::atoi(argv[3]), file, has_file ? argv[5] : "");

@@ -88,8 +88,8 @@ test_pe::test_pe(job& all, int pe)
     : all_(all),
       pe_(pe),
       seed_(all.seed + static_cast<std::uint64_t>(pe)),
-      network_(make_transport(seed_, std::chrono::duration<double>(all.options.timeout))),
-      heap_(all.options.heap_bytes) {
+      heap_(all.options.heap_bytes),
+      network_(make_transport(seed_, std::chrono::duration<double>(all.options.timeout))) {
   all_.put(pe, network_->address());
   meet();
   network_->set_addresses(all_.get());

@@ -109,11 +109,11 @@ class test_pe {
   job& all_;
   int pe_;
   std::uint64_t seed_;
-  std::unique_ptr<transport> network_;
   std::vector<std::byte> heap_;
   std::vector<std::vector<std::byte>> locals_;
   std::uint64_t last_token_ = 0;
   std::map<int, std::uint32_t> immediates_;
+  std::unique_ptr<transport> network_;  ///< ends before what it may use until then
 };
 
 struct job_options {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "host/transport/libfabric/provider_choice.hpp"
 #include "support/throw_error.hpp"
 
 namespace heddle::libfabric {
@@ -68,7 +69,7 @@ endpoint::endpoint(const library& functions, const fi_info& chosen, bool for_gpu
                  ::fi_setopt(&opened->fid, FI_OPT_ENDPOINT, cuda_api_permitted, &permitted,
                              sizeof permitted) == 0;
   check(::fi_enable(opened), "fi_enable");
-  if (std::string_view(info_->fabric_attr->prov_name) == "shm") {
+  if (std::string_view(info_->fabric_attr->prov_name) == shm_provider) {
     neighbours_ = shm_endpoints::of_process();
     neighbours_->add(open_);
   }

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "host/transport/isolated_transport.hpp"
 #include "host/transport/libfabric/fabric_transport.hpp"
 #include "host/transport/libfabric/provider_choice.hpp"
 #include "support/log.hpp"
@@ -12,6 +13,9 @@
 namespace heddle {
 
 namespace {
+
+/// That is not taken for one that does not return, on a busy machine.
+constexpr std::chrono::duration<double> longest_call = std::chrono::seconds(5);
 
 /// Asked before libfabric is loaded: the libraries that it brings along take up to 0.2 s to start.
 bool has_network_card() {
@@ -50,10 +54,13 @@ std::unique_ptr<transport> make_libfabric_transport(const libfabric_options& opt
   for (auto& one : candidates) {
     if (!one.fits) break;
     try {
-      auto made = std::make_unique<libfabric::fabric_transport>(
+      std::unique_ptr<transport> made = std::make_unique<libfabric::fabric_transport>(
           *functions, *one.info, one.interface,
           options.ordering.value_or(*libfabric::ordering_of(*one.info)), options.timeout,
           options.gpu);
+      if (one.provider == libfabric::shm_provider)
+        made = std::make_unique<isolated_transport>(std::move(made),
+                                                    std::max(options.timeout, longest_call));
       log::info(log::subsystem::transport, "libfabric: {} on {}: {}", one.provider, one.interface,
                 one.reason);
       return made;

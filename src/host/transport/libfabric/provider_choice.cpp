@@ -21,11 +21,11 @@
 namespace heddle::libfabric {
 namespace {
 
-/// From libfabric 1.18 on the provider tcp has what net had to be for. shm ends at this host, where
-/// mapped peers are quicker: only for tests.
-constexpr std::array<std::string_view, 9> preference = {
-    "cxi", "efa", "verbs;ofi_rxm", "net", "tcp", "tcp;ofi_rxm", "sockets", "udp;ofi_rxd", "shm"};
-constexpr std::string_view this_host_only = "shm";
+/// From libfabric 1.18 on the provider tcp has what net had to be for. shm is for
+/// tests: on one host mapped peers are quicker.
+constexpr std::array<std::string_view, 9> preference = {"cxi",     "efa",         "verbs;ofi_rxm",
+                                                        "net",     "tcp",         "tcp;ofi_rxm",
+                                                        "sockets", "udp;ofi_rxd", shm_provider};
 constexpr const char* first_of_all = "chosen: the first in heddle's order of preference";
 
 std::size_t rank_of(std::string_view provider) {
@@ -63,9 +63,9 @@ class judge {
       return fmt::format("HEDDLE_FABRIC_PROVIDER asks for \"{}\"", wish_.provider);
     if (wish_.provider.empty() && rank_of(provider) == preference.size())
       return "not tried with heddle: taken if HEDDLE_FABRIC_PROVIDER names it";
-    if (provider == this_host_only && wish_.provider.empty())
+    if (provider == shm_provider && wish_.provider.empty())
       return "stays on one host: taken if HEDDLE_FABRIC_PROVIDER names it";
-    if (provider == this_host_only && !wish_.one_host)
+    if (provider == shm_provider && !wish_.one_host)
       return "stays on one host, and the PEs are on several";
     if (goes_over_verbs(provider))
       if (auto left_out = hca_objection(info); !left_out.empty()) return left_out;
@@ -152,7 +152,7 @@ std::vector<std::size_t> equals_of_first(const std::vector<provider_candidate>& 
 /// that the judge lets pass.
 void take_nearest(std::vector<provider_candidate>& all, const provider_wish& wish) {
   const auto& first = all.front();
-  if (goes_over_ip(first.provider) || first.provider == this_host_only) return;
+  if (goes_over_ip(first.provider) || first.provider == shm_provider) return;
   const auto equals = equals_of_first(all, wish);
   if (equals.size() < 2) return;
   std::vector<nic_offer> offers;

@@ -15,6 +15,10 @@
 
 namespace heddle::libfabric {
 
+/// Ends at this host. Processes lock each other's queues: one that is killed meanwhile leaves
+/// others waiting within libfabric, without end.
+inline constexpr std::string_view shm_provider = "shm";
+
 /// What a network is wanted for.
 struct provider_wish {
   /// HEDDLE_FABRIC_PROVIDER: a provider's name ("net", "tcp;ofi_rxm"), or what is below it ("tcp",
