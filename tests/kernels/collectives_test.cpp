@@ -156,25 +156,16 @@ TEST_CASE("pieces of any size, some of them empty") {
 }
 
 TEST_CASE("pieces of any size go by words, by slots and directly, as they are told to") {
-  for (const auto& way : ways_of_pieces()) {
-    const environment_variable algorithm("HEDDLE_ALGO", way.algorithm);
-    const environment_variable protocol("HEDDLE_PROTO", way.protocol);
-    for (const int n_pes : fewer_if_cut_short({2, 3})) {
-      CAPTURE(way.algorithm);
-      CAPTURE(way.protocol);
-      CAPTURE(n_pes);
-      run_pes(n_pes, [&](runtime& self) {
-        const auto world = self.world();
-        const int domains = count_domains(self);
-        for (const auto what : {HEDDLE_COLLECTIVE_ALL_GATHER, HEDDLE_COLLECTIVE_ALL_TO_ALL})
-          check_taken(way, world, domains, what, room_for_pieces);
-        for (const bool symmetric : {true, false}) {
-          caller pe(self, world, room_for_pieces, symmetric);
-          exchange_pieces(pe, n_pes, is_cut_short() ? 4 : 15);
-        }
-      });
+  in_ways_of_pieces([](runtime& self, const forced_exchange& way) {
+    const auto world = self.world();
+    const int domains = count_domains(self);
+    for (const auto what : {HEDDLE_COLLECTIVE_ALL_GATHER, HEDDLE_COLLECTIVE_ALL_TO_ALL})
+      check_taken(way, world, domains, what, room_for_pieces);
+    for (const bool symmetric : {true, false}) {
+      caller pe(self, world, room_for_pieces, symmetric);
+      exchange_pieces(pe, self.n_pes(), is_cut_short() ? 4 : 15);
     }
-  }
+  });
 }
 
 TEST_CASE("teams of more than 64 PEs have every collective") {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <heddle/device_array.hpp>
 #include <heddle/heddle.hpp>
 #include <heddle/symmetric_array.hpp>
@@ -19,11 +20,6 @@ struct forced_exchange {
   std::string algorithm;
   std::string protocol;
 };
-
-/// All that pieces of their own sizes, and sends and receives, have.
-inline std::vector<forced_exchange> ways_of_pieces() {
-  return {{"one_shot", "ll"}, {"one_shot", "simple"}, {"direct", ""}};
-}
 
 /// In how many parts the network divides a team: memory joins the PEs of each. Called by its PEs,
 /// which are these of the world; `word` is symmetric.
@@ -85,6 +81,21 @@ inline void check_taken(const forced_exchange& wanted, const team& team, int dom
        {HEDDLE_COLLECTIVE_BROADCAST, HEDDLE_COLLECTIVE_ALL_GATHER, HEDDLE_COLLECTIVE_ALL_TO_ALL,
         HEDDLE_COLLECTIVE_GATHER, HEDDLE_COLLECTIVE_SCATTER})
     check_taken(wanted, team, domains, what, count);
+}
+
+/// On two and three PEs, each way that pieces of their own sizes, and sends and receives, have.
+inline void in_ways_of_pieces(const std::function<void(runtime&, const forced_exchange&)>& body) {
+  for (const auto& way :
+       std::vector<forced_exchange>{{"one_shot", "ll"}, {"one_shot", "simple"}, {"direct", ""}}) {
+    const environment_variable algorithm("HEDDLE_ALGO", way.algorithm);
+    const environment_variable protocol("HEDDLE_PROTO", way.protocol);
+    for (const int n_pes : fewer_if_cut_short({2, 3})) {
+      CAPTURE(way.algorithm);
+      CAPTURE(way.protocol);
+      CAPTURE(n_pes);
+      run_pes(n_pes, [&](runtime& self) { body(self, way); });
+    }
+  }
 }
 
 }  // namespace heddle::testing

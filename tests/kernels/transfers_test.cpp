@@ -107,20 +107,11 @@ TEST_CASE("groups: every PE sends to all and to itself, in an order of its own")
 }
 
 TEST_CASE("groups go by words, by slots and directly, as they are told to") {
-  for (const auto& way : ways_of_pieces()) {
-    const environment_variable algorithm("HEDDLE_ALGO", way.algorithm);
-    const environment_variable protocol("HEDDLE_PROTO", way.protocol);
-    for (const int n_pes : fewer_if_cut_short({2, 3})) {
-      CAPTURE(way.algorithm);
-      CAPTURE(way.protocol);
-      CAPTURE(n_pes);
-      run_pes(n_pes, [&](const runtime& self) {
-        const int domains = count_domains(self);
-        check_taken(way, self.world(), domains, HEDDLE_COLLECTIVE_TRANSFER, std::size_t{1} << 18);
-        send_to_all(self);
-      });
-    }
-  }
+  in_ways_of_pieces([](runtime& self, const forced_exchange& way) {
+    check_taken(way, self.world(), count_domains(self), HEDDLE_COLLECTIVE_TRANSFER,
+                std::size_t{1} << 18);
+    send_to_all(self);
+  });
 }
 
 TEST_CASE("a group of hundreds, and many of a few, of the same messages") {

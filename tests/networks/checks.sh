@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 The heddle developers
 # SPDX-License-Identifier: Apache-2.0
 #
-# For tests of jobs on imitated hosts, which source it with `here` and `bin` set: make_hosts, check, count_right,
-# count_told, count_runs, finish.
+# For tests of jobs on imitated hosts, which source it with `here` and `bin` set: make_hosts, check, when_asked,
+# count_right, count_told, count_runs, finish.
 passed=0 failed=0
 folder=$(mktemp -d)
 export LAUNCHER_TEST=$folder TMPDIR=$folder  # the first tells leftovers.py which processes are this test's
@@ -41,6 +41,22 @@ check() {
   if [ "$status" = "$wanted" ] && grep -qE "$pattern" <<<"$out"; then passed=$((passed + 1)); else
     fail "$name: status $status instead of $wanted, or no /$pattern/ in:"$'\n'"$out"
   fi
+}
+
+# when_asked STRIKE COMMAND...: runs the command, and STRIKE, once something makes $folder/go, which is told of that by
+# $folder/go.done. Both may be functions.
+when_asked() {
+  local strike=$1 striker
+  shift
+  (
+    until [ -e "$folder/go" ]; do sleep 0.1; done
+    "$strike" && touch "$folder/go.done"
+  ) &
+  striker=$!
+  "$@"
+  touch "$folder/go"  # if nothing has
+  wait $striker
+  rm -f "$folder/go" "$folder/go.done"
 }
 
 # count_right NAME N: of the last check's PEs, N said RIGHT and none WRONG.

@@ -18,18 +18,11 @@ place='on host n[0-9], reached by .* at 10\.79\.'
 # or, with cut=card, for its card to be taken out, and is told of it by $folder/go.done.
 cut=link
 check_cut() {
-  local cutter hosts=$1 off=down on=up
+  local hosts=$1 off=down on=up
   [ $cut = link ] || off=out on=in
   shift
-  (
-    until [ -e "$folder/go" ]; do sleep 0.1; done
-    "$here/hosts.sh" $cut "$folder/$hosts" 2 $off && touch "$folder/go.done"
-  ) &
-  cutter=$!
-  check "$@"
-  touch "$folder/go"
-  wait $cutter
-  rm -f "$folder/go" "$folder/go.done"
+  cut_off() { "$here/hosts.sh" $cut "$folder/$hosts" 2 $off; }
+  when_asked cut_off check "$@"
   "$here/hosts.sh" $cut "$folder/$hosts" 2 $on
 }
 

@@ -39,17 +39,11 @@ for wait in all_reduce atomic kernel_barrier wait_until; do
 done
 
 # A port goes down in the middle of it, and takes its cable's other end with it.
+port_down() { ip link set vb down; }
 for wait in all_reduce kernel_quiet; do
-  (
-    until [ -e "$folder/go" ]; do sleep 0.1; done
-    ip link set vb down && touch "$folder/go.done"
-  ) &
-  check "a port goes down, $wait" 0 "^RIGHT" HEDDLE_TIMEOUT=10 HEDDLE_IB_TIMEOUT=17 \
+  when_asked port_down check "a port goes down, $wait" 0 "^RIGHT" HEDDLE_TIMEOUT=10 HEDDLE_IB_TIMEOUT=17 \
     "$pair" "$bin/struck_pe" "$wait" port 1 "$folder/go" "$place"
   count_right "both ends of a port that is down, $wait" 2
-  touch "$folder/go"
-  wait $!
-  rm -f "$folder/go" "$folder/go.done"
   ip link set vb up
   ip neigh replace 10.77.0.1 lladdr "$(cat /sys/class/net/va/address)" dev vb  # as network_veth.sh had it
   for _ in $(seq 100); do [ "$(rdma link | grep -c 'state ACTIVE')" != 2 ] || break; sleep 0.1; done
