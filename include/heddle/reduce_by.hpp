@@ -30,6 +30,9 @@ struct reduce_by_kernel {
 template <reduce_kind Kind, class T, class Op>
 void launch_reduction(const team& team, const T* input, T* output, std::size_t n, int root,
                       const Op& op, on_stream where) {
+  constexpr auto function = Kind == reduce_kind::all_reduce       ? "all_reduce_by"
+                            : Kind == reduce_kind::reduce_scatter ? "reduce_scatter_by"
+                                                                  : "reduce_by";
   const bool has_output = Kind != reduce_kind::reduce || team.my_pe() == root;
   if (n > 0 && (!input || (has_output && !output)))
     throw error(
@@ -43,6 +46,9 @@ void launch_reduction(const team& team, const T* input, T* output, std::size_t n
     throw error(HEDDLE_ERROR_INVALID_ARGUMENT, "a count of " + std::to_string(n) + " elements of " +
                                                    std::to_string(sizeof(T)) +
                                                    " bytes is more memory than a process has");
+  team.require_same(function, {{"count", n},
+                               {"bytes of an element", sizeof(T)},
+                               {"root", static_cast<std::uint64_t>(root)}});
   const auto in = reinterpret_cast<std::uintptr_t>(input);
   const auto out = reinterpret_cast<std::uintptr_t>(output);
   const std::size_t place = scatters ? bytes * static_cast<std::size_t>(team.my_pe()) : 0;

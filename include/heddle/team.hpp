@@ -7,6 +7,7 @@
 #include <heddle/stream.hpp>
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <type_traits>
@@ -279,6 +280,13 @@ class team {
     char text[512];
     detail::check(heddle_plan(handle_, what, count, type, text, sizeof text));
     return text;
+  }
+  /// As heddle_require_same: `team.require_same("my_reduction", {{"count", n}, {"seed", seed}})`,
+  /// of unsigned numbers.
+  void require_same(const char* function,
+                    std::initializer_list<heddle_named_value_t> values) const {
+    detail::check(
+        heddle_require_same(handle_, function, values.begin(), static_cast<int>(values.size())));
   }
   /// As heddle_team_set_chooser, heddle_team_set_max_channels and heddle_team_set_accumulate_f32.
   void set_chooser(heddle_chooser_t chooser, void* user = nullptr) const {

@@ -1,6 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The heddle developers
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
+#include <span>
+#include <string>
+
 #include "host/call_group.hpp"
 #include "host/guarded_call.hpp"
 #include "host/runtime.hpp"
@@ -8,6 +12,7 @@
 
 using heddle::guarded;
 using heddle::required;
+using heddle::throw_error;
 
 heddle_status_t heddle_stream_create(heddle_runtime_t runtime, heddle_stream_t* stream) {
   return guarded([&] {
@@ -38,7 +43,7 @@ heddle_status_t heddle_stream_synchronize(heddle_runtime_t runtime, heddle_strea
     auto& checked = required(runtime, "heddle_stream_synchronize", "runtime");
     auto& queue = checked.queue(stream);
     if (queue.runs_caller())
-      heddle::throw_error(
+      throw_error(
           HEDDLE_ERROR_INVALID_USAGE,
           "heddle_stream_synchronize: called by work on this stream, which it would wait for");
     heddle::call_group::of_this_thread().require_nothing_of(checked, "heddle_stream_synchronize");
@@ -115,9 +120,9 @@ heddle_status_t heddle_copy_on_stream(heddle_runtime_t runtime, void* dst, const
     auto& checked = required(runtime, "heddle_copy_on_stream", "runtime");
     if (bytes == 0) return;
     if (!dst || !src)
-      heddle::throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
-                          "heddle_copy_on_stream: {} is NULL, with a size of {} bytes",
-                          dst ? "src" : "dst", bytes);
+      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT,
+                  "heddle_copy_on_stream: {} is NULL, with a size of {} bytes", dst ? "src" : "dst",
+                  bytes);
     checked.queue(stream).copy(dst, src, bytes);
   });
 }
@@ -127,11 +132,11 @@ namespace {
 void require_kernel(const char* function, const heddle_kernel_t* kernel, const void* arguments,
                     std::size_t bytes) {
   if (!kernel || (!arguments && bytes > 0))
-    heddle::throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: {} is NULL", function,
-                        kernel ? "arguments" : "kernel");
+    throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: {} is NULL", function,
+                kernel ? "arguments" : "kernel");
   constexpr std::size_t most_bytes = 32764;  // as CUDA takes
   if (bytes > most_bytes)
-    heddle::throw_error(
+    throw_error(
         HEDDLE_ERROR_INVALID_ARGUMENT,
         "{}: a kernel and its arguments of {} bytes; they may have {}, put more into memory and "
         "pass its address",
@@ -182,5 +187,33 @@ heddle_status_t heddle_launch_shape(heddle_team_t team, size_t bytes, int* grid,
                                          std::size_t{16} << 10, 16);
     blocks = shape.channels;
     threads = std::min(shape.threads, most_threads);
+  });
+}
+
+heddle_status_t heddle_require_same(heddle_team_t team, const char* function,
+                                    const heddle_named_value_t* values, int n) {
+  return guarded([&] {
+    constexpr auto self = "heddle_require_same";
+    const auto& checked = required(team, self, "team");
+    const auto* name = &required(function, self, "function");
+    heddle_team::words words{};
+    const auto most = static_cast<int>(words.size()) - 2;  // beside the function's and theirs
+    if (n < 0 || n > most)
+      throw_error(HEDDLE_ERROR_INVALID_ARGUMENT, "{}: n is {}; 0 to {} values are compared", self,
+                  n, most);
+    if (n > 0) required(values, self, "values");
+    const std::span named(values, static_cast<std::size_t>(n));
+    for (const auto& each : named) required(each.name, self, "a value's name");
+    if (!checked.compares_calls()) return;
+    words[1] = named.size();
+    std::transform(named.begin(), named.end(), words.begin() + 2,
+                   [](const auto& each) { return each.value; });
+    checked.require_same_call(name, words, [&](const heddle_team::words& given) {
+      if (given[1] != named.size()) return fmt::format("n = {}", given[1]);
+      std::string text;
+      for (std::size_t i = 0; i < named.size(); ++i)
+        text += fmt::format("{}{} {}", i == 0 ? "" : ", ", named[i].name, given[2 + i]);
+      return text;
+    });
   });
 }

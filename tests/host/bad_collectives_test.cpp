@@ -438,3 +438,64 @@ TEST_CASE("more elements than a process has memory for are told of by a user's r
                          doctest::Contains("elements of 8 bytes is more memory than a process has"),
                          heddle::error);
 }
+
+TEST_CASE(
+    "HEDDLE_CHECK=1 compares what a user's reductions are given, and what a program asks for") {
+  environment_variable check("HEDDLE_CHECK", "1");
+  run_pes(3, [](runtime& self) {
+    const auto world = self.world();
+    const bool differs = self.my_pe() == 1;
+    long in[24] = {1, 1, 1, 1, 1};
+    long out[24] = {};
+    const auto is_told = [&](const char* function, const std::string& theirs,
+                             const std::string& mine, auto call) {
+      const auto text =
+          std::string(function) + " on team world: PE 1 gave " + theirs + "; PE 0 gave " + mine;
+      CHECK_THROWS_WITH_AS(call(), text.c_str(), heddle::error);
+    };
+    const std::string eight = "bytes of an element 8, root 0";
+    const std::size_t n = differs ? 5 : 4;
+    is_told("all_reduce_by", "count 5, " + eight, "count 4, " + eight,
+            [&] { heddle::all_reduce_by(world, in, out, n, adding()); });
+    is_told("reduce_scatter_by", "count 5, " + eight, "count 4, " + eight,
+            [&] { heddle::reduce_scatter_by(world, in, out, n, adding()); });
+    is_told("reduce_by", "count 5, " + eight, "count 4, " + eight,
+            [&] { heddle::reduce_by(world, in, out, n, adding(), 0); });
+    is_told("reduce_by", "count 4, bytes of an element 8, root 2", "count 4, " + eight,
+            [&] { heddle::reduce_by(world, in, out, 4, adding(), differs ? 2 : 0); });
+    is_told("all_reduce_by", "count 4, bytes of an element 2, root 0", "count 4, " + eight, [&] {
+      short few[4] = {};
+      if (differs)
+        heddle::all_reduce_by(world, few, few, 4, adding());
+      else
+        heddle::all_reduce_by(world, in, out, 4, adding());
+    });
+    is_told("blend", "alpha 3", "alpha 2", [&] {
+      world.require_same("blend", {{"alpha", differs ? 3u : 2u}});
+    });
+    const heddle_named_value_t values[7] = {{"alpha", 2}, {"beta", 3}, {nullptr, 0}};
+    const auto compare = [&](const char* function, const heddle_named_value_t* given, int count) {
+      return heddle_require_same(world.handle(), function, given, count);
+    };
+    check_error(of(compare("blend", values, differs ? 2 : 1)), HEDDLE_ERROR_MISMATCH,
+                {"blend on team world: PE 1 gave ", "alpha 2", "n = "});
+    check_error(of(compare(differs ? "blend" : "mix", values, 1)), HEDDLE_ERROR_MISMATCH,
+                {"PEs 1 and 0 have called different functions"});
+    CHECK(compare("blend", values, 2) == HEDDLE_SUCCESS);
+    CHECK(compare("blend", nullptr, 0) == HEDDLE_SUCCESS);
+    check_error(of(compare("blend", values, 7)), invalid, {"n is 7; 0 to 6 values are compared"});
+    check_error(of(compare("blend", values, -1)), invalid, {"n is -1"});
+    check_error(of(compare("blend", values, 3)), invalid, {"a value's name is NULL"});
+    check_error(of(compare("blend", nullptr, 1)), invalid, {"values is NULL"});
+    check_error(of(compare(nullptr, values, 1)), invalid, {"function is NULL"});
+    heddle::all_reduce_by(world, in, out, 4, adding());
+    CHECK(out[0] == 3);
+  });
+}
+
+TEST_CASE("without HEDDLE_CHECK nothing is compared") {
+  run_pes(2, [](runtime& self) {
+    self.world().require_same("blend", {{"alpha", static_cast<std::uint64_t>(self.my_pe())}});
+    if (self.my_pe() == 0) self.world().require_same("blend", {});
+  });
+}
