@@ -24,6 +24,12 @@ inline bool on_gpu() {
   return device && std::string(device).rfind("cuda", 0) == 0;
 }
 
+/// Whether the variable is set, and not to "0".
+inline bool is_asked_for(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value && *value && std::string(value) != "0";
+}
+
 inline std::vector<int> fewer_if_cut_short(std::initializer_list<int> all) {
   return is_cut_short() ? pe_counts({3}) : pe_counts(all);
 }

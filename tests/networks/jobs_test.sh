@@ -118,7 +118,7 @@ on_many_hosts() {
 }
 
 on_one_host() {
-  local n operation all each
+  local n operation all each types
   export HEDDLE_P2P_DISABLE=1
   for n in 2 3 5; do
     all=(-b 68 -e 100000 -d all -o all)
@@ -126,9 +126,15 @@ on_one_host() {
     check "all_reduce on $n PEs" 0 "$right" "$bin/heddle-run" --bind-to none --timeout 90 -n "$n" \
       "$bin/heddle-perf" all_reduce "${sizes[@]}" "${all[@]}" --ways $all_reduces
   done
+  # As above: with more PEs than processors one size.
   for each in "${collectives[@]}"; do
-    check "$each on 3 PEs" 0 "$right" "$bin/heddle-run" --bind-to none --timeout 90 -n 3 \
-      "$bin/heddle-perf" "${each%:*}" -b 68 -e 100000 -d all -o all "${sizes[@]}" -r 1 --ways "${each#*:}"
+    set_types "$each"
+    for n in 2 3; do
+      all=(-b 68 -e 100000)
+      [ "$n" -le 2 ] || all=(-b 4100 -e 4100)
+      check "$each on $n PEs" 0 "$right" "$bin/heddle-run" --bind-to none --timeout 90 -n "$n" \
+        "$bin/heddle-perf" "${each%:*}" "${all[@]}" "${types[@]}" -o all "${sizes[@]}" -r 1 --ways "${each#*:}"
+    done
   done
   # In the order of the machine, which is told that its two processors have a package each.
   if [ "$(nproc)" -ge 2 ] && "$bin/heddle-info" --no-job --topology 2>/dev/null | grep "NUMA node" >/dev/null; then
