@@ -50,9 +50,11 @@ for wait in all_reduce kernel_quiet; do
 done
 
 # PEs of two hosts, two by two: by memory in each, by verbs across, through either port or both.
+# Every way of AllReduce in every type is of the first of these suites.
 for suite in reductions_test kernels_test; do
   HEDDLE_PES_PER_HOST=2 HEDDLE_P2P_DISABLE=0 WORLD_SIZE=4 check "$suite on 2 hosts with 2 PEs" 0 \
-    "\[doctest\] Status: SUCCESS" HEDDLE_DEV_TEST_JOB=4 HEDDLE_DEV_TEST_THREADS=2 "$pair" "$bin/$suite" --no-colors --test-suite-exclude=threads
+    "\[doctest\] Status: SUCCESS" HEDDLE_DEV_TEST_JOB=4 HEDDLE_DEV_TEST_THREADS=2 "$pair" "$bin/$suite" --no-colors \
+    --test-suite-exclude=threads --test-case-exclude="all_reduce is right by every*"
   count_runs "$suite on 2 hosts with 2 PEs" 4
 done
 HEDDLE_PES_PER_HOST=2 HEDDLE_P2P_DISABLE=0 WORLD_SIZE=4 check "the paths of 2 hosts with 2 PEs" 0 \
