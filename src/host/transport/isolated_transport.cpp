@@ -384,12 +384,17 @@ isolated_transport::bytes isolated_transport::expose(int region, std::uint64_t o
   return std::move(*key);
 }
 
-void isolated_transport::conceal(int region, std::uint64_t offset) noexcept {
+void isolated_transport::call_quietly(const char* what,
+                                      std::function<void(transport&)> of_inner) noexcept {
   try {
-    call("concealing memory", [=](transport& inner) { inner.conceal(region, offset); });
+    call(what, std::move(of_inner));
   } catch (const std::exception& stuck) {
     log::warn(log::subsystem::transport, "{}", stuck.what());
   }
+}
+
+void isolated_transport::conceal(int region, std::uint64_t offset) noexcept {
+  call_quietly("concealing memory", [=](transport& inner) { inner.conceal(region, offset); });
 }
 
 void isolated_transport::register_local(void* start, std::size_t size) {
@@ -399,11 +404,7 @@ void isolated_transport::register_local(void* start, std::size_t size) {
 
 void isolated_transport::forget_local(void* start) noexcept {
   if (!traits_.needs_registered_local) return;
-  try {
-    call("forgetting memory", [=](transport& inner) { inner.forget_local(start); });
-  } catch (const std::exception& stuck) {
-    log::warn(log::subsystem::transport, "{}", stuck.what());
-  }
+  call_quietly("forgetting memory", [=](transport& inner) { inner.forget_local(start); });
 }
 
 void isolated_transport::add_remote(int pe, int region, std::uint64_t offset, std::size_t size,

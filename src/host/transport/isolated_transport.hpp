@@ -70,6 +70,8 @@ class isolated_transport final : public transport {
 
   /// Has the thread do this, and waits. Throws what it throws, or HEDDLE_ERROR_TIMEOUT.
   void call(const char* what, std::function<void(transport&)> of_inner);
+  /// The same; what it throws becomes a warning.
+  void call_quietly(const char* what, std::function<void(transport&)> of_inner) noexcept;
   [[nodiscard]] std::string failure() const;
 
   traits traits_;

@@ -21,8 +21,8 @@
 namespace heddle::libfabric {
 namespace {
 
-/// From libfabric 1.18 on the provider tcp has what net had to be for. shm is for
-/// tests: on one host mapped peers are quicker.
+/// From libfabric 1.18 on the provider tcp has what net had to be for. shm is for tests: on one
+/// host mapped peers are quicker.
 constexpr std::array<std::string_view, 9> preference = {"cxi",     "efa",         "verbs;ofi_rxm",
                                                         "net",     "tcp",         "tcp;ofi_rxm",
                                                         "sockets", "udp;ofi_rxd", shm_provider};
