@@ -12,7 +12,7 @@ namespace heddle::testing {
 template <block_group Block, class F>
 HEDDLE_FN void call_in_scope(const Block& block, bool alone, const F& f) {
   if (!alone)
-    f(detail::block_of_few<Block>(block, block.block_rank(), block.num_blocks()));
+    f(detail::few_blocks(block, block.block_rank(), block.num_blocks()));
   else if (block.block_rank() == block.num_blocks() - 1)
     f(one_block(block));
 }

@@ -22,12 +22,22 @@ class block_of_few : public B {
   int count_;
 };
 
+template <block_group B>
+HEDDLE_FN block_of_few<B> few_blocks(const B& block, int rank, int count) {
+  return {block, rank, count};
+}
+/// Of few some are few: of the same type, so that what they run is compiled once.
+template <block_group B>
+HEDDLE_FN block_of_few<B> few_blocks(const block_of_few<B>& block, int rank, int count) {
+  return {block, rank, count};
+}
+
 }  // namespace detail
 
 /// The calling block as a grid of its own: for what one block of a grid does alone.
 template <block_group B>
-HEDDLE_FN detail::block_of_few<B> one_block(const B& block) {
-  return {block, 0, 1};
+HEDDLE_FN auto one_block(const B& block) {
+  return detail::few_blocks(block, 0, 1);
 }
 
 }  // namespace heddle

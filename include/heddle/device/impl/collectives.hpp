@@ -51,7 +51,7 @@ HEDDLE_FN constexpr reduce_extremum extremum_of(bool is_max) {
 template <block_group B, class Work>
 HEDDLE_FN void in_few_blocks(const B& block, int most, const Work& work) {
   const int blocks = block.num_blocks() < most ? block.num_blocks() : most;
-  if (block.block_rank() < blocks) work(block_of_few<B>(block, block.block_rank(), blocks));
+  if (block.block_rank() < blocks) work(few_blocks(block, block.block_rank(), blocks));
   block.sync();
 }
 
