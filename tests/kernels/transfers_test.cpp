@@ -236,7 +236,7 @@ void send_much_beside_messages(runtime& self, bool apart) {
   constexpr std::size_t much = 6 << 20;
   const device_array<int> own(self, me > 2 ? 0 : messages * some + much);
   const auto message = [&](int i) { return own.data() + static_cast<std::size_t>(i) * some; };
-  int* large = message(messages);
+  int* const large = me > 2 ? nullptr : message(messages);
   if (me == 0) {
     for (int i = 0; i < messages; ++i) write(queue, message(i), values_of(i, 0, 1, some));
     write(queue, large, values_of(9, 0, 2, much));
