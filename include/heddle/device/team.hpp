@@ -49,7 +49,7 @@ class team_ref {
   template <class T>
   HEDDLE_FN T* ptr(T* symmetric, int pe) const;
 
-  // ---- put and get: n elements ----
+  // ---- put and get: n elements, whose source and destination are the same or apart ----
 
   /// Copies src to `pe`'s dst. Delivered, in order with a later signal to the same PE, fence or
   /// barrier.

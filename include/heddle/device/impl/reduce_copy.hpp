@@ -449,8 +449,6 @@ template <class T, class Op>
     const operands<T>& with, size_t begin, size_t end, reduce_step<Op> reduction) {
   reduce_pair_of<T, Op>(with, begin, end, reduction);
 }
-
-inline const bool has_avx512 = __builtin_cpu_supports("avx512f") != 0;
 #endif
 
 template <class T, class Op, group G>
@@ -461,7 +459,8 @@ void reduce_copy(G group, const operands<T>& with, size_t n, reduce_step<Op> red
   if (with.n_sources == 1 && !reduction.template finishes<typename accumulator<T>::type>()) {
     for (int d = 0; d < with.n_destinations; ++d)
       if (with.destinations[d] != with.sources[0])
-        std::memcpy(with.destinations[d] + mine.begin, with.sources[0] + mine.begin,
+        copy_cached(reinterpret_cast<byte*>(with.destinations[d] + mine.begin),
+                    reinterpret_cast<const byte*>(with.sources[0] + mine.begin),
                     (mine.end - mine.begin) * sizeof(T));
     return;
   }
